@@ -158,7 +158,7 @@ fn check_faces(
             for k in 0..3 {
                 edges.push(directed(p[k], p[(k + 1) % 3], 1));
                 let pair = |corner| CornerPair { vertex: v[k], corner, face: face.number };
-                match corner.find(p[k], map.vertex_corner[v[k] as usize]) {
+                match corner.find(p[k]) {
                     CornerMatch::One(corner) => pairs.push(pair(corner)),
                     CornerMatch::Several(corners) => {
                         either.insert(corners.iter().map(|&c| pair(c)).collect());
@@ -299,12 +299,9 @@ impl<'a> CornerFinder<'a> {
         CornerFinder { polygons, face, by_point }
     }
 
-    /// Finds the corner at `point`. `hint`, the corner in the map, decides if the face names the point twice.
-    fn find(&self, point: u32, hint: u32) -> CornerMatch<'_> {
+    /// Finds the corner at `point`; several if the face names the point more than once.
+    fn find(&self, point: u32) -> CornerMatch<'_> {
         let range = self.face.corners();
-        if range.contains(&(hint as usize)) && self.polygons.point[hint as usize] == point {
-            return CornerMatch::One(hint);
-        }
         match &self.by_point {
             Some(corners) => match corners.get(&point).map(Vec::as_slice) {
                 None | Some([]) => CornerMatch::None,
@@ -425,7 +422,6 @@ mod tests {
             corners: 8,
             faces: 2,
             vertex_point: vec![0, 1, 2, 3, 4, 5, 1],
-            vertex_corner: vec![0, 1, 2, 3, 4, 7, 6],
             triangle_face: vec![0, 0, 0, 1],
             ..SourceMap::default()
         };
@@ -458,7 +454,6 @@ mod tests {
             corners: 6,
             faces: 2,
             vertex_point: vec![0, 1, 2],
-            vertex_corner: vec![0, 1, 2],
             triangle_face: vec![0, 1],
             ..SourceMap::default()
         };
@@ -490,7 +485,6 @@ mod tests {
                 corners: 12,
                 faces: 4,
                 vertex_point: vec![0, 1, 2],
-                vertex_corner: vec![0, 1, 2],
                 triangle_face: faces.to_vec(),
                 ..SourceMap::default()
             };

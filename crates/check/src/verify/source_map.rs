@@ -92,7 +92,6 @@ mod tests {
             corners: 10,
             faces: 3,
             vertex_point: (0..6).collect(),
-            vertex_corner: vec![0; 6],
             triangle_face: vec![0, 0, 0, 2],
             face_starts: starts.to_vec(),
             ..SourceMap::default()

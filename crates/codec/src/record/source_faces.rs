@@ -162,7 +162,6 @@ mod tests {
             corners: 100,
             faces: 100,
             vertex_point: points.to_vec(),
-            vertex_corner: vec![0; points.len()],
             triangle_face: faces.to_vec(),
             ..SourceMap::default()
         }

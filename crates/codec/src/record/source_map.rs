@@ -6,10 +6,9 @@
 //! | 0 | 1 … 5 | `points` | varint, points of the source mesh |
 //! | … | 1 … 5 | `corners` | varint, sum of its face counts |
 //! | … | 1 … 5 | `faces` | varint |
-//! | … | 1 … 5 | `vertices` | varint, length of each of the next two arrays |
-//! | … | 1 … 5 | `triangles` | varint, length of the third array |
+//! | … | 1 … 5 | `vertices` | varint, length of the first array |
+//! | … | 1 … 5 | `triangles` | varint, length of the second array |
 //! | … | array | `vertex_point` | source point of each vertex |
-//! | … | array | `vertex_corner` | one source corner of each vertex; 2^32 − 1 = none |
 //! | … | array | `triangle_face` | source face of each triangle |
 //! | … | 1 or 0 | `flags` | omitted if 0: bit 0 `computed_normals`, the source had no normals · bit 1, `face_starts` and `other_faces` follow · bit 3, `run_maps` and `frame_runs` follow |
 //! | … | list or 0 | `face_starts` | for each face that is found from the triangles, the number of its corners before the source's first corner: varint count; if not 0 a byte `width` and planes as below, of the values themselves |
@@ -36,9 +35,6 @@ pub struct SourceMap {
     pub faces: u32,
     /// The source point of each vertex.
     pub vertex_point: Vec<u32>,
-    /// For each vertex one source corner (in the file's own order) whose attributes it has; u32::MAX for a
-    /// point without faces.
-    pub vertex_corner: Vec<u32>,
     /// The source face of each triangle.
     pub triangle_face: Vec<u32>,
     /// `true` if the source had no normals, and those in the file were computed.
@@ -74,16 +70,13 @@ pub struct OtherFace {
 }
 
 /// Appends the map to `out` (delta + byte planes; the caller compresses the chunk).
-///
-/// Panics if the two vertex arrays differ in length.
 #[cfg(feature = "encode")]
 pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
-    assert_eq!(map.vertex_point.len(), map.vertex_corner.len(), "both are per vertex");
     let count = |a: &[u32]| u32::try_from(a.len()).expect("fewer than 2^32 vertices and triangles");
     for number in [map.points, map.corners, map.faces, count(&map.vertex_point), count(&map.triangle_face)] {
         put_varint(number, out);
     }
-    for array in [&map.vertex_point, &map.vertex_corner, &map.triangle_face] {
+    for array in [&map.vertex_point, &map.triangle_face] {
         encode_array(array, out);
     }
     let faces = map.face_starts.iter().any(|s| *s > 0) || !map.other_faces.is_empty();
@@ -154,7 +147,6 @@ fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> 
         corners,
         faces,
         vertex_point: decode_array(&mut c, vertices, |v| v < points)?,
-        vertex_corner: decode_array(&mut c, vertices, |v| v < corners || v == u32::MAX)?,
         triangle_face: decode_array(&mut c, triangles, |v| v < faces)?,
         ..SourceMap::default()
     };
@@ -294,11 +286,10 @@ mod tests {
             corners: 300,
             faces: 1,
             vertex_point: vec![0, 2, 1],
-            vertex_corner: vec![0, 299, u32::MAX],
             triangle_face: vec![0],
             ..SourceMap::default()
         };
-        let golden = [3, 0xAC, 2, 1, 3, 1, 1, 0, 4, 1, 2, 0, 0x56, 0x57, 0, 2, 2, 1, 0];
+        let golden = [3, 0xAC, 2, 1, 3, 1, 1, 0, 4, 1, 1, 0];
         assert_eq!(round_trip(&map), golden);
         // Parts without information are left out.
         let silent = SourceMap { face_starts: vec![0], ..map.clone() };
@@ -338,7 +329,6 @@ mod tests {
             corners: 60,
             faces: 20,
             vertex_point: (0..40).collect(),
-            vertex_corner: (0..40).map(|v| v * 3 % 60).collect(),
             triangle_face: (0..20).collect(),
             computed_normals: true,
             face_starts: (0..20).map(|f| f % 3).collect(),
@@ -361,13 +351,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_map_comes_back(pairs in proptest::collection::vec((0u32..1 << 30, any::<u32>()), 0..40), faces in proptest::collection::vec(0u32..u32::MAX, 0..40)) {
+        fn any_map_comes_back(points in proptest::collection::vec(0u32..1 << 30, 0..40), faces in proptest::collection::vec(0u32..u32::MAX, 0..40)) {
             round_trip(&SourceMap {
                 points: 1 << 30,
                 corners: u32::MAX,
                 faces: u32::MAX,
-                vertex_point: pairs.iter().map(|p| p.0).collect(),
-                vertex_corner: pairs.iter().map(|p| p.1).collect(),
+                vertex_point: points,
                 triangle_face: faces,
                 ..SourceMap::default()
             });

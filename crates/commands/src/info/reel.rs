@@ -19,7 +19,8 @@ use meshreel_compile::advice::{self, Advice};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// The largest unpacked size of all frames, in bytes, for which they are decoded just to measure meshes.
+/// The largest unpacked size of all frames, and the most memory to decode them, in bytes, for which they are
+/// decoded just to measure meshes.
 const MAX_MEASURED_BYTES: u64 = 64 << 20;
 
 /// A `.reel` as `--json` prints it.
@@ -320,7 +321,7 @@ struct MeshBytes {
 fn mesh_bytes(reel: &Reel, wanted: InfoOptions) -> Result<Option<MeshBytes>, Failure> {
     let unpacked: u64 =
         (0..reel.frame_count()).map(|frame| u64::from(reel.frame_chunk(frame).raw_size)).sum();
-    if unpacked > MAX_MEASURED_BYTES && !wanted.streams {
+    if unpacked.max(reel.memory()) > MAX_MEASURED_BYTES && !wanted.streams {
         return Ok(None);
     }
     let mut decoder = FrameDecoder::new(reel)?;

@@ -233,7 +233,6 @@ impl FrameLayout {
             corners: self.raw.indices.len() as u32,
             faces: self.raw.counts.len() as u32,
             vertex_point: of(&self.point),
-            vertex_corner: vec![u32::MAX; order.len()],
             triangle_face: indices.as_chunks::<3>().0.iter().map(face).collect(),
             ..SourceMap::default()
         };

@@ -1,6 +1,7 @@
 //! The search for skins of one mesh, with the expensive results cached.
 
 use crate::Error;
+use crate::mesh::streams::VertexValues;
 use crate::meter::MeshWork;
 use meshreel_codec::mesh::normals::encode::Weighting;
 use meshreel_process::bones::SkinChoice;
@@ -26,6 +27,47 @@ pub struct SkinSearch {
     /// The parts that were found last, and the tolerance that they hold; trials of the precision share them.
     parts: Arc<Mutex<Option<(f64, HintedParts)>>>,
     normals: Arc<KnownNormals>,
+    source_normals: Mutex<Arc<SourceNormals>>,
+}
+
+/// Normals and tangents of the source by frame, as far as there is room for them.
+#[derive(Default)]
+pub struct SourceNormals {
+    max_bytes: usize,
+    held: Mutex<HeldNormals>,
+}
+
+#[derive(Default)]
+struct HeldNormals {
+    bytes: usize,
+    frames: BTreeMap<u32, Arc<VertexValues>>,
+}
+
+impl SourceNormals {
+    /// Returns the values of a frame, evaluated on the first call if there is room to keep them.
+    pub fn frame(
+        &self,
+        frame: u32,
+        evaluate: impl FnOnce() -> Result<VertexValues, Error>,
+    ) -> Result<Arc<VertexValues>, Error> {
+        let lock = || self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().frames.get(&frame) {
+            return Ok(known.clone());
+        }
+        let VertexValues { normals, tangents, .. } = evaluate()?;
+        let bytes = size_of_val(&normals[..]) + size_of_val(&tangents[..]);
+        let values = Arc::new(VertexValues { normals, tangents, ..VertexValues::default() });
+        let mut held = lock();
+        if held.bytes + bytes <= self.max_bytes && held.frames.insert(frame, values.clone()).is_none() {
+            held.bytes += bytes;
+        }
+        Ok(values)
+    }
+
+    /// Returns `true` if no frame is kept.
+    pub fn keeps_none(&self) -> bool {
+        self.max_bytes == 0
+    }
 }
 
 /// Results about a mesh's normals that do not depend on the precision of its positions.
@@ -48,13 +90,30 @@ impl SkinSearch {
             skins: Mutex::default(),
             parts: Arc::default(),
             normals: Arc::default(),
+            source_normals: Mutex::default(),
         }
     }
 
     /// Returns a copy for trials, which seeks no skins and only records the wish to seek them.
     pub fn for_trials(&self) -> SkinSearch {
-        let (parts, normals) = (self.parts.clone(), self.normals.clone());
-        SkinSearch { record_only: true, parts, normals, ..SkinSearch::new(self.effort, self.work.clone()) }
+        SkinSearch {
+            record_only: true,
+            parts: self.parts.clone(),
+            normals: self.normals.clone(),
+            source_normals: Mutex::new(self.source_normals()),
+            ..SkinSearch::new(self.effort, self.work.clone())
+        }
+    }
+
+    /// Returns normals and tangents of the source, which coders share.
+    pub fn source_normals(&self) -> Arc<SourceNormals> {
+        self.source_normals.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets coders that are made from now on keep up to this many bytes of the source's normals.
+    pub fn keep_source_normals(&self, max_bytes: usize) {
+        let normals = SourceNormals { max_bytes, ..SourceNormals::default() };
+        *self.source_normals.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(normals);
     }
 
     /// Returns `true` if this is a copy for trials.

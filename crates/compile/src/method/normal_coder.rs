@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{FixedLayout, NormalOrigin};
-use crate::mesh::skin_search::SkinSearch;
+use crate::mesh::skin_search::{SkinSearch, SourceNormals};
 use crate::mesh::streams;
 use crate::mesh::streams::{Quantized, RequestedValues, Scratch, VertexValues};
 use crate::method::coder::{DecodedByWidth, RigidMotion, StreamCoder};
@@ -41,6 +41,7 @@ pub struct NormalCoder {
     fixed: Arc<FixedLayout>,
     schedule: Schedule,
     stream: usize,
+    source: Arc<SourceNormals>,
     encoder: Encoder,
     /// By frame, the transforms of the rigid bones; empty without such bones.
     transforms: Arc<Vec<Vec<Transform>>>,
@@ -78,6 +79,7 @@ impl NormalCoder {
             plan: plan.clone(),
             fixed: fixed.clone(),
             tangents,
+            source: found.source_normals(),
             frames: schedule.frames(),
             transforms,
         };
@@ -103,6 +105,7 @@ impl NormalCoder {
             fixed: fixed.clone(),
             schedule,
             stream,
+            source: coder.source,
             encoder,
             transforms: coder.transforms,
             states: RwLock::default(),
@@ -130,7 +133,16 @@ impl NormalCoder {
         }
         let transforms = rest.map(|rest| rest.transforms).unwrap_or_default();
         let (plan, fixed) = (plan.clone(), fixed.clone());
-        Ok(NormalCoder { plan, fixed, schedule, stream, encoder, transforms, states: RwLock::default() })
+        Ok(NormalCoder {
+            plan,
+            fixed,
+            schedule,
+            stream,
+            source: Arc::default(),
+            encoder,
+            transforms,
+            states: RwLock::default(),
+        })
     }
 
     /// Returns the static part, which is stored once.
@@ -183,9 +195,10 @@ impl NormalCoder {
         let mut out = Vec::new();
         for &unit in units {
             let frames = self.schedule.frames_of(unit);
-            let values: Vec<VertexValues> = (frames.iter())
-                .map(|&frame| evaluate(&self.plan, &self.fixed, frame, tangents))
-                .collect::<Result<_, Error>>()?;
+            let evaluate = |&frame: &u32| {
+                self.source.frame(frame, || evaluate(&self.plan, &self.fixed, frame, tangents))
+            };
+            let values: Vec<Arc<VertexValues>> = frames.iter().map(evaluate).collect::<Result<_, Error>>()?;
             let sources: Vec<NormalSource<'_, P>> = (frames.iter().zip(&values))
                 .map(|(frame, values)| NormalSource {
                     points: decoded.get(frame).map_or(&[][..], Vec::as_slice),
@@ -308,11 +321,16 @@ struct NormalStream {
     plan: Arc<MeshPlan>,
     fixed: Arc<FixedLayout>,
     tangents: bool,
+    source: Arc<SourceNormals>,
     frames: u32,
     transforms: Arc<Vec<Vec<Transform>>>,
 }
 
 impl NormalStream {
+    fn frame(&self, frame: u32, tangents: bool) -> Result<Arc<VertexValues>, Error> {
+        self.source.frame(frame, || evaluate(&self.plan, &self.fixed, frame, tangents))
+    }
+
     /// Returns, by vertex, a group number; the vertices of a group have equal normals in all frames.
     fn groups(&self) -> Result<Vec<u32>, Error> {
         let fixed = &self.fixed;
@@ -327,10 +345,10 @@ impl NormalStream {
         let mut sharing = NormalSharing::new(&vec![0; fixed.vertex_point.len()]);
         let all: Vec<u32> = (0..self.frames).collect();
         for batch in all.chunks(BATCH) {
-            let values: Vec<VertexValues> = batch
-                .par_iter()
-                .map(|&frame| evaluate(&self.plan, fixed, frame, false))
-                .collect::<Result<_, Error>>()?;
+            // Tangents too if they are kept, and not needed a second time.
+            let tangents = self.tangents && !self.source.keeps_none();
+            let values: Vec<Arc<VertexValues>> =
+                batch.par_iter().map(|&frame| self.frame(frame, tangents)).collect::<Result<_, Error>>()?;
             values.iter().for_each(|v| sharing.split_by_normals(&v.normals));
         }
         Ok(sharing.classes().to_vec())
@@ -344,10 +362,8 @@ impl NormalStream {
     ) -> Result<Option<Encoder>, Error> {
         let apart = (self.frames as usize).div_ceil(SAMPLES).max(1);
         let frames: Vec<u32> = (0..self.frames).step_by(apart).collect();
-        let values: Vec<VertexValues> = frames
-            .par_iter()
-            .map(|&frame| evaluate(&self.plan, &self.fixed, frame, self.tangents))
-            .collect::<Result<_, Error>>()?;
+        let evaluated = frames.par_iter().map(|&frame| self.frame(frame, self.tangents));
+        let values: Vec<Arc<VertexValues>> = evaluated.collect::<Result<_, Error>>()?;
         each_width!(positions.sample_frames(&frames)?, decoded => self.make_encoder(shape, wanted, &decoded, &values))
     }
 
@@ -356,7 +372,7 @@ impl NormalStream {
         shape: MeshGeometry<'_>,
         wanted: NormalSettings<'_>,
         decoded: &BTreeMap<u32, Vec<P>>,
-        values: &[VertexValues],
+        values: &[Arc<VertexValues>],
     ) -> Result<Option<Encoder>, Error> {
         let samples: Vec<NormalSource<'_, P>> = (decoded.iter().zip(values))
             .map(|((&frame, points), values)| NormalSource {

@@ -277,7 +277,7 @@ fn expected_work(candidate: &MeshCandidate, options: &Arc<Options>) -> ExpectedW
             let (effort, divisions) = skin::expected_search(options.effort);
             set.skins = values * position(options.effort) * SKIN * divisions as u64;
             if efforts.insert(effort) {
-                let steps = bones::expected_steps(points as usize, frames as usize, effort);
+                let steps = bones::expected_steps(points as usize, effort);
                 set.skins += BONES * steps as u64;
             }
         }
@@ -300,6 +300,8 @@ const MAX_TRIED_VALUES: usize = 1 << 22;
 /// Meshes of at least this many pieces use [`MAX_TURN_FRACTION_OF_COMPONENTS`].
 const MIN_COMPONENTS: usize = 8;
 
+/// Trials may hold this part of the memory: one over it.
+const TRIAL_MEMORY: u64 = 4;
 /// The `--effort` of a trial; if less is requested, nothing is tried.
 const TRIAL_EFFORT: u32 = 2;
 /// The smallest and the largest error bound that is tried, as fractions of the guess.
@@ -377,7 +379,10 @@ fn choose_precision(
         work.skip_set();
         return Ok(());
     }
+    let search = plan.skin_search.clone();
+    search.keep_source_normals(trial_memory(options));
     let chosen = choose_by_trials(plan, allowed, schedule, options);
+    search.keep_source_normals(0);
     work.count_set();
     chosen
 }
@@ -416,10 +421,14 @@ fn choose_by_trials(
     let Some(of_guess) = trials.bytes(plan, guess, false) else {
         return Arc::make_mut(plan).quantize(guess, false, options, &mut Vec::new());
     };
-    // Skins are not tried here: if one is better, the guess is good.
-    if found.were_likely() && is_smallest_skinned(plan, schedule, options, &search)? {
+    // Skins are not tried here.
+    if found.were_likely()
+        && let Some(skinned) = skinned_bytes(plan, guess, schedule, options, &search)?
+    {
+        let radius = coarsest_skinned(plan, (allowed, skinned), schedule, options, &search)?;
+        Arc::make_mut(plan).quantize(radius, false, options, &mut Vec::new())?;
         Arc::make_mut(plan).normal_precision =
-            (most > guess * MIN_REMARK_RATIO).then(|| decided(None, guess));
+            (most > radius * MIN_REMARK_RATIO).then(|| decided(None, radius));
         return Ok(());
     }
     let best = trials.around_guess(plan, allowed, of_guess);
@@ -429,6 +438,11 @@ fn choose_by_trials(
         Arc::make_mut(plan).normal_precision = Some(decided(part, best.error_bound));
     }
     Arc::make_mut(plan).quantize(best.error_bound, best.explicit_normals, options, &mut Vec::new())
+}
+
+/// Returns the bytes of normals that the trials of a mesh may share: meshes are tried side by side.
+fn trial_memory(options: &Options) -> usize {
+    (options.memory / TRIAL_MEMORY) as usize / rayon::current_num_threads()
 }
 
 /// Returns `true` if a precision other than that of the tolerance may take fewer bytes: normals are predicted
@@ -557,19 +571,42 @@ impl PrecisionTrials<'_> {
     }
 }
 
-/// Returns `true` if the mesh is smallest as skinned; seeks bones to find out.
-fn is_smallest_skinned(
+/// Returns the approximate bytes of a mesh that is smallest as skinned with this error bound, `None` if it is
+/// not; seeks bones to find out.
+fn skinned_bytes(
     plan: &mut Arc<MeshPlan>,
+    radius: f64,
     schedule: Schedule,
     options: &Arc<Options>,
     found: &SkinSearch,
-) -> Result<bool, Error> {
-    let error_bound = plan.error_bound;
-    Arc::make_mut(plan).quantize(error_bound, false, options, &mut Vec::new())?;
+) -> Result<Option<u64>, Error> {
+    Arc::make_mut(plan).quantize(radius, false, options, &mut Vec::new())?;
     let ladder = mesh_coder::effort_ladder(options);
     let own = ladder.last().unwrap_or(options);
     let coder = MeshCoder::new(&CoderInput::new(plan), schedule, own, found);
-    Ok(coder.is_ok_and(|coder| coder.method() == Method::Skinned))
+    let Some(coder) = coder.ok().filter(|coder| coder.method() == Method::Skinned) else {
+        return Ok(None);
+    };
+    let sample = SegmentSample::new(plan.prepared.scan.points, coder.schedule(), own.effort);
+    Ok(Some(estimate_size(&coder, coder.schedule(), sample, own)?))
+}
+
+/// Returns the error bound at which a skinned mesh takes the fewest bytes, from the guess upwards.
+fn coarsest_skinned(
+    plan: &mut Arc<MeshPlan>,
+    (allowed, mut least): (AllowedErrorBounds, u64),
+    schedule: Schedule,
+    options: &Arc<Options>,
+    found: &SkinSearch,
+) -> Result<f64, Error> {
+    let mut best = allowed.guess;
+    for radius in allowed.candidates(false).into_iter().filter(|&radius| radius > allowed.guess) {
+        match skinned_bytes(plan, radius, schedule, options, found)? {
+            Some(bytes) if bytes < least => (best, least) = (radius, bytes),
+            _ => break,
+        }
+    }
+    Ok(best)
 }
 
 fn plan_normal_bound(plan: &MeshPlan, degrees: f64) -> Option<f64> {

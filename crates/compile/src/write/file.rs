@@ -675,7 +675,6 @@ fn mesh_source_map(plan: &MeshPlan) -> SourceMap {
         corners: fixed.faces.corner_point.len() as u32,
         faces: fixed.face_count as u32,
         vertex_point: fixed.vertex_point.clone(),
-        vertex_corner: fixed.vertex_corner.clone(),
         triangle_face: fixed.triangle_face.clone(),
         ..SourceMap::default()
     }

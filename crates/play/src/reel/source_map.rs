@@ -7,8 +7,8 @@ use meshreel_codec::record::source_map;
 use meshreel_codec::record::source_map::SourceMap;
 
 impl Reel {
-    /// Reads the source map of a mesh: from its vertices to the source's points, corners and faces. `None` if
-    /// it was stripped, or if vertices come with each frame.
+    /// Reads the source map of a mesh: from its vertices and triangles to the source's points and faces.
+    /// `None` if it was stripped, or if vertices come with each frame.
     pub fn source_map(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
         match self.mesh_record(mesh)?.method {
             method if method.changes() => Ok(None),
@@ -41,10 +41,8 @@ impl Reel {
         let fits = used == bytes.len()
             && map.points == points
             && map.vertex_point.len() == vertices as usize
-            && map.vertex_corner.len() == vertices as usize
             && map.triangle_face.len() == indices as usize / 3
             && map.vertex_point.iter().all(|&p| p < map.points)
-            && (map.vertex_corner.iter()).all(|&c| c == u32::MAX || c < map.corners)
             && map.triangle_face.iter().all(|&f| f < map.faces);
         if !fits {
             return Err(Error::malformed(self.path(), "the map does not fit its mesh", at()));

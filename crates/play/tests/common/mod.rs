@@ -485,7 +485,6 @@ pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
                 corners: mesh.indices / 6 * 4,
                 faces: mesh.indices / 6,
                 vertex_point: (0..mesh.vertices).collect(),
-                vertex_corner: (0..mesh.vertices).map(|v| v % (mesh.indices / 6 * 4)).collect(),
                 triangle_face: (0..mesh.indices / 3).map(|t| t / 2).collect(),
                 ..SourceMap::default()
             };

@@ -19,9 +19,13 @@ const BASE_BITS: f64 = 1.4;
 const PREDICTED_BITS: f64 = 0.1;
 /// Steps of bones, as a fraction of the tolerance.
 const BONES: f64 = 0.3;
-/// Bits of a weight; a coordinate of the rest pose is assumed to be predicted by its neighbours within a
-/// hundredth of the diagonal.
-const WEIGHT: f64 = 6.0;
+/// Bits of a weight, and those that a handle takes besides its motion: measured on coded skins.
+const WEIGHT: f64 = 12.0;
+const HANDLE: f64 = 300.0;
+/// The fraction of the bits of a point's motion that are left when its neighbours predict it as well.
+const POINT: f64 = 0.75;
+/// The usual number of weights of a point.
+const WEIGHTS: f64 = 3.5;
 /// The number of points that are sampled.
 const POINTS: usize = 1500;
 
@@ -99,19 +103,24 @@ fn residual_bits(path: &[f64], tolerance: f64) -> f64 {
     alone.min(track(path, tolerance, true))
 }
 
-/// Returns the estimated bits of the rest pose and the weights of `points` points.
-fn rest_bits(points: usize, weights: f64, diagonal: f64, tolerance: f64) -> f64 {
-    let coordinate = (1.0 + 0.01 * diagonal / tolerance).log2() + BASE_BITS;
-    points as f64 * (3.0 * coordinate + (weights - 1.0).max(0.0) * WEIGHT)
+/// Returns the estimated bits of `points` points with this many weights each.
+fn weight_bits(points: usize, weights: f64) -> f64 {
+    points as f64 * (weights - 1.0).max(0.0) * WEIGHT
 }
 
-/// Estimates the bits of an unfinished skin. `scale`: ratio of the error that it will leave in the end to the
-/// present one.
+/// Returns a number of bits that the weights of a skin hardly ever fall below: those of three bones a point.
+pub fn min_weight_bits(points: usize) -> f64 {
+    weight_bits(points, 3.0)
+}
+
+/// Estimates the bits of an unfinished skin. `rest`: bits of the rest pose; `scale`: ratio of the error that
+/// it will leave in the end to the present one.
 pub fn estimate_fit(
     fit: &SkinFit,
     space: &TrajectorySpace,
     all: &Trajectories,
     tolerance: f64,
+    rest: f64,
     scale: f64,
 ) -> SkinBits {
     let count = fit.vertices.len();
@@ -142,15 +151,16 @@ pub fn estimate_fit(
         handle_bits(handles.map(path), tolerance)
     });
     SkinBits {
-        bones: frames * bones.collect::<Vec<f64>>().iter().sum::<f64>(),
-        rest: rest_bits(all.points(), 3.5, all.diagonal(), tolerance),
-        residual: many * sums.iter().map(|s| s.0).sum::<f64>(),
-        plain: many * sums.iter().map(|s| s.1).sum::<f64>(),
+        bones: frames * bones.collect::<Vec<f64>>().iter().sum::<f64>()
+            + 4.0 * HANDLE * fit.bones.count as f64,
+        rest: rest + weight_bits(all.points(), WEIGHTS),
+        residual: many * POINT * sums.iter().map(|s| s.0).sum::<f64>(),
+        plain: many * POINT * sums.iter().map(|s| s.1).sum::<f64>(),
     }
 }
 
-/// Estimates the bits of a finished skin.
-pub fn estimate_skin(skin: &Skin, all: &Trajectories, tolerance: f64) -> SkinBits {
+/// Estimates the bits of a finished skin. `rest`: bits of the rest pose.
+pub fn estimate_skin(skin: &Skin, all: &Trajectories, tolerance: f64, rest: f64) -> SkinBits {
     let stride = all.points().div_ceil(POINTS).max(1);
     let chosen: Vec<usize> = (0..all.points()).step_by(stride).collect();
     let many = all.points() as f64 / chosen.len() as f64;
@@ -179,10 +189,10 @@ pub fn estimate_skin(skin: &Skin, all: &Trajectories, tolerance: f64) -> SkinBit
         handle_bits(handles(list.iter().copied()).map(path), tolerance)
     });
     SkinBits {
-        bones: bones.collect::<Vec<f64>>().iter().sum(),
-        rest: rest_bits(all.points(), weights as f64 / all.points() as f64, all.diagonal(), tolerance),
-        residual: many * sums.iter().map(|s| s.0).sum::<f64>(),
-        plain: many * sums.iter().map(|s| s.1).sum::<f64>(),
+        bones: bones.collect::<Vec<f64>>().iter().sum::<f64>() + 4.0 * HANDLE * skin.transforms.len() as f64,
+        rest: rest + weight_bits(all.points(), weights as f64 / all.points() as f64),
+        residual: many * POINT * sums.iter().map(|s| s.0).sum::<f64>(),
+        plain: many * POINT * sums.iter().map(|s| s.1).sum::<f64>(),
     }
 }
 

@@ -37,6 +37,8 @@ mod vertex;
 
 pub use bits::SkinBits;
 pub use fit::motions;
-pub use search::{SkinChoice, choose_skin, count_components, expected_steps, find_skin, is_likely};
+pub use search::{
+    ChoiceRequest, SkinChoice, choose_skin, count_components, expected_steps, find_skin, is_likely,
+};
 pub use skin::{Skin, SkinRequest};
 pub use vertex::MAX_INFLUENCES;

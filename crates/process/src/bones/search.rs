@@ -19,12 +19,14 @@ const RACE: usize = 1000;
 /// The least number of points per bone in a race: fewer fit by chance.
 const MIN_RACE_POINTS_PER_BONE: usize = 40;
 /// Numbers of bones that are tried, and the index of the first one.
-const BONE_COUNTS: [usize; 12] = [2, 3, 4, 6, 9, 13, 18, 24, 30, 38, 48, 60];
+const BONE_COUNTS: [usize; 13] = [2, 3, 4, 6, 9, 13, 18, 24, 30, 38, 48, 60, 72];
 const FIRST_COUNT: usize = 7;
+/// The first number of bones that is tried leaves each bone at least this many points.
+const USUAL_POINTS_PER_BONE: usize = 30;
 /// The usual number of influences of a point, for the estimate of work.
 const INFLUENCES: usize = 4;
 /// The number of rounds of alternating.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 8;
 /// For estimates of bits: the error that few weights leave in the end, over the error that 8 weights leave
 /// after a few steps.
 const FEW_WEIGHTS_ERROR_RATIO: f64 = 1.3;
@@ -91,45 +93,57 @@ pub struct SkinChoice {
     pub bits: SkinBits,
 }
 
+/// What is asked of [`choose_skin`].
+#[derive(Clone, Copy, Debug)]
+pub struct ChoiceRequest {
+    /// The error bound of positions, in units of length.
+    pub tolerance: f64,
+    /// The largest number of bones that move one point.
+    pub influences: usize,
+    /// 1 … 9, the number of starts and how far each is taken.
+    pub effort: u32,
+    /// Bits of the rest pose, without weights.
+    pub rest: f64,
+    /// The largest number of bits that a skin may take.
+    pub limit: f64,
+}
+
 /// Finds a skin with the number of bones that gives the smallest file at a tolerance, as far as can be
-/// estimated before coding. `effort`: 1 … 9, the number of starts and how far each is taken. `None` if there
-/// is no skin (see [`find_skin`]), or if it leaves so much that prediction in time alone would do nearly as
-/// well, or would take more than `limit` bits. `told` gets the approximate fraction of the work that is done.
+/// estimated before coding. `None` if there is no skin (see [`find_skin`]), or if it leaves so much that
+/// prediction in time alone would do nearly as well, or would take more bits than the limit. `told` gets the
+/// approximate fraction of the work that is done.
 pub fn choose_skin(
     all: &Trajectories,
-    tolerance: f64,
-    influences: usize,
-    effort: u32,
-    limit: f64,
+    request: ChoiceRequest,
     told: &(dyn Fn(f64) + Sync),
     cancellation: &Cancellation,
 ) -> Result<Option<SkinChoice>, Cancelled> {
-    let found = choose_best(all, tolerance, influences, effort, limit, told, cancellation);
+    let found = choose_best(all, request, told, cancellation);
     cancellation.check()?;
     Ok(found)
 }
 
 fn choose_best(
     all: &Trajectories,
-    tolerance: f64,
-    influences: usize,
-    effort: u32,
-    limit: f64,
+    request: ChoiceRequest,
     told: &(dyn Fn(f64) + Sync),
     cancellation: &Cancellation,
 ) -> Option<SkinChoice> {
-    let plan = SearchPlan::new(effort.clamp(1, 9) as usize, all.points() * all.frames());
+    let ChoiceRequest { tolerance, influences, effort, rest, limit } = request;
+    if rest + bits::min_weight_bits(all.points()) > limit {
+        return None;
+    }
+    let plan = SearchPlan::new(effort.clamp(1, 9) as usize);
     let race = Race {
         ground: RaceInputs::new(all, tolerance, cancellation)?,
-        tolerance,
+        request,
         plan,
-        limit,
         told,
         starts: Cell::new(0),
         steps: Cell::new(0),
     };
     let (at, best) = race.best_count()?;
-    let (_, begun) = race.start_more(at, best);
+    let best = race.start_more(at, best);
     cancellation.check().ok()?;
     let request = SkinRequest {
         influences,
@@ -139,9 +153,9 @@ fn choose_best(
     };
     let begun_part = race.completed_fraction(0);
     told(begun_part);
-    let skin =
-        race.ground.fit_all_points(begun, &request, &|part| told(begun_part + (1.0 - begun_part) * part))?;
-    let bits = bits::estimate_skin(&skin, all, tolerance);
+    let told = |part| told(begun_part + (1.0 - begun_part) * part);
+    let skin = race.ground.fit_all_points(best.fit, &request, &told)?;
+    let bits = bits::estimate_skin(&skin, all, tolerance, rest);
     (bits.ratio() < MAX_RESIDUAL_FRACTION).then_some(SkinChoice { skin, bits })
 }
 
@@ -157,25 +171,13 @@ struct SearchPlan {
     sample: usize,
 }
 
-/// The points × frames of meshes for which less work is done: for smaller meshes it takes no time and chance
-/// matters more, and larger ones have more to gain.
-const LESS_WORK_VALUES: std::ops::RangeInclusive<usize> = 1 << 14..=1 << 18;
-
 impl SearchPlan {
-    fn new(effort: usize, moments: usize) -> SearchPlan {
-        match LESS_WORK_VALUES.contains(&moments) {
-            true => SearchPlan {
-                race: effort - effort / 5,
-                more: effort / 4,
-                steps: [0, effort.div_ceil(2), 2 * effort, effort.div_ceil(3)],
-                sample: 300 * effort,
-            },
-            false => SearchPlan {
-                race: effort + 4,
-                more: effort / 2,
-                steps: [0, effort + 2, 4 * effort, 1 + effort / 2],
-                sample: 500 * effort,
-            },
+    fn new(effort: usize) -> SearchPlan {
+        SearchPlan {
+            race: effort - 1,
+            more: effort / 4,
+            steps: [0, effort.div_ceil(2), 2 * effort, effort.div_ceil(3)],
+            sample: 300 * effort,
         }
     }
 
@@ -197,8 +199,8 @@ impl SearchPlan {
 }
 
 /// Returns the approximate work of [`choose_skin`] if it does not give up, in steps of one point.
-pub fn expected_steps(points: usize, frames: usize, effort: u32) -> usize {
-    let plan = SearchPlan::new(effort.clamp(1, 9) as usize, points * frames);
+pub fn expected_steps(points: usize, effort: u32) -> usize {
+    let plan = SearchPlan::new(effort.clamp(1, 9) as usize);
     let [begun, sampled, all] = plan.expected_steps(points);
     begun + sampled + all
 }
@@ -206,10 +208,8 @@ pub fn expected_steps(points: usize, frames: usize, effort: u32) -> usize {
 /// A race of starts with different numbers of bones, on samples of the points.
 struct Race<'a> {
     ground: RaceInputs<'a>,
-    tolerance: f64,
+    request: ChoiceRequest,
     plan: SearchPlan,
-    /// The largest number of bits that a skin may take.
-    limit: f64,
     told: &'a (dyn Fn(f64) + Sync),
     /// The number of starts that were made.
     starts: Cell<usize>,
@@ -217,8 +217,11 @@ struct Race<'a> {
     steps: Cell<usize>,
 }
 
-/// The estimated bits of a start, and the start.
-type RankedStart = (f64, StartedFit);
+/// A start, and its estimated bits.
+struct RankedStart {
+    bits: SkinBits,
+    fit: StartedFit,
+}
 
 impl Race<'_> {
     fn fits(&self, bones: usize) -> bool {
@@ -233,69 +236,65 @@ impl Race<'_> {
         done as f64 / (done + left + sampled + all) as f64
     }
 
-    /// Makes a start, and estimates the bits of its skin. `Err`: it leaves too much or takes too many bits;
-    /// the residual as a fraction of that of prediction in time alone.
-    fn start(&self, bones: usize, seed: u64) -> Option<Result<RankedStart, f64>> {
+    /// Makes a start, and estimates the bits of its skin.
+    fn start(&self, bones: usize, seed: u64) -> Option<RankedStart> {
         let ground = &self.ground;
         let sample = RACE.max(MIN_RACE_POINTS_PER_BONE * bones);
-        let begun = ground.begin(bones, sample, seed, self.plan.race)?;
+        let fit = ground.begin(bones, sample, seed, self.plan.race)?;
         self.starts.set(self.starts.get() + 1);
-        let steps = self.plan.steps_of_start(begun.sample.len());
+        let steps = self.plan.steps_of_start(fit.sample.len());
         self.steps.set(self.steps.get() + steps);
         (self.told)(
             self.completed_fraction(steps * (RUNS + self.plan.more).saturating_sub(self.starts.get())),
         );
-        let bits = bits::estimate_fit(
-            &begun.fit,
-            &ground.space,
-            ground.all,
-            self.tolerance,
-            FEW_WEIGHTS_ERROR_RATIO,
-        );
-        let over = bits.ratio().max(MAX_RESIDUAL_FRACTION * bits.total() / self.limit);
-        Some(match over < MAX_RESIDUAL_FRACTION {
-            true => Ok((bits.total(), begun)),
-            false => Err(over),
-        })
+        let ChoiceRequest { tolerance, rest, .. } = self.request;
+        let bits =
+            bits::estimate_fit(&fit.fit, &ground.space, ground.all, tolerance, rest, FEW_WEIGHTS_ERROR_RATIO);
+        Some(RankedStart { bits, fit })
     }
 
-    /// Goes up and down the numbers of bones as long as it helps, from the first that is possible. Returns
+    /// Returns what a skin leaves, as a fraction of prediction in time alone, or its bits as a fraction of
+    /// the limit, whichever is more: above [`MAX_RESIDUAL_FRACTION`] it is rejected.
+    fn excess(&self, start: &RankedStart) -> f64 {
+        start.bits.ratio().max(MAX_RESIDUAL_FRACTION * start.bits.total() / self.request.limit)
+    }
+
+    /// Goes up or down the numbers of bones as long as it helps, from the first that is possible. Returns
     /// the index in [`BONE_COUNTS`] of the best, and its start; `None` if none is good, or expected to be.
     fn best_count(&self) -> Option<(usize, RankedStart)> {
-        let mut at = (0..=FIRST_COUNT).rev().find(|&i| self.fits(BONE_COUNTS[i]))?;
-        let (mut best, mut left) = match self.start(BONE_COUNTS[at], 1) {
-            Some(Ok(found)) => (Some(found), None),
-            Some(Err(ratio)) => (None, Some(ratio)),
-            None => (None, None),
-        };
-        let from = at;
-        for up in [true, false] {
+        let points = self.ground.all.points();
+        let first =
+            |&i: &usize| self.fits(BONE_COUNTS[i]) && BONE_COUNTS[i] * USUAL_POINTS_PER_BONE <= points;
+        let from = (0..=FIRST_COUNT).rev().find(first).or_else(|| self.fits(BONE_COUNTS[0]).then_some(0))?;
+        let mut best = self.start(BONE_COUNTS[from], 1)?;
+        let mut at = from;
+        // Bones that leave much need company; others may be too many.
+        let up = best.bits.residual > best.bits.bones;
+        if !up && best.bits.rest + best.bits.residual > self.request.limit {
+            return None;
+        }
+        for up in [up, !up] {
             let mut next = from;
             loop {
-                let before = next;
                 next = if up { next + 1 } else { next.wrapping_sub(1) };
                 let Some(&bones) = BONE_COUNTS.get(next).filter(|&&bones| self.fits(bones)) else {
                     break;
                 };
-                match (self.start(bones, 1), &best) {
-                    (Some(Ok(new)), Some(old)) if new.0 >= old.0 => break,
-                    (None | Some(Err(_)), Some(_)) => break,
-                    (Some(Ok(new)), _) => (best, at) = (Some(new), next),
-                    (None, None) => {}
-                    (Some(Err(ratio)), None) => {
-                        if left.is_some_and(|left| is_hopeless([left, ratio], [BONE_COUNTS[before], bones])) {
-                            return None;
-                        }
-                        left = Some(ratio);
-                    }
+                let Some(new) = self.start(bones, 1) else { break };
+                let excess = [&best, &new].map(|start| self.excess(start));
+                if up && excess[1] >= MAX_RESIDUAL_FRACTION && is_hopeless(excess, [BONE_COUNTS[at], bones]) {
+                    return None;
                 }
+                if new.bits.total() >= best.bits.total() {
+                    break;
+                }
+                (best, at) = (new, next);
             }
-            // Fewer bones leave even more.
-            if at > from || best.is_none() {
+            if at != from {
                 break;
             }
         }
-        Some((at, best?))
+        (self.excess(&best) < MAX_RESIDUAL_FRACTION).then_some((at, best))
     }
 
     /// Returns the best of `best` and a few more starts near that number of bones, since the result depends
@@ -303,8 +302,9 @@ impl Race<'_> {
     fn start_more(&self, at: usize, mut best: RankedStart) -> RankedStart {
         for i in 0..self.plan.more {
             let bones = (BONE_COUNTS[at] * [8, 9, 7][i % 3]).div_ceil(8);
-            if let Some(Ok(new)) = self.start(bones, 2 + i as u64)
-                && new.0 < best.0
+            if let Some(new) = self.start(bones, 2 + i as u64)
+                && self.excess(&new) < MAX_RESIDUAL_FRACTION
+                && new.bits.total() < best.bits.total()
             {
                 best = new;
             }
@@ -331,7 +331,7 @@ const FINISHING_STEPS: usize = 6;
 const MAX_RESIDUAL_FRACTION: f64 = 0.5;
 /// Fewer bones are tried further only while the most bones are expected to leave at most this many times
 /// [`MAX_RESIDUAL_FRACTION`].
-const MAX_EXPECTED_RATIO: f64 = 1.2;
+const MAX_EXPECTED_RATIO: f64 = 1.3;
 
 /// The points and their coordinates, which all starts share.
 struct RaceInputs<'a> {

@@ -11,7 +11,11 @@ fn found(all: &Trajectories, request: &SkinRequest) -> Option<Skin> {
 }
 
 fn chosen(all: &Trajectories, tolerance: f64, effort: u32) -> Option<SkinChoice> {
-    choose_skin(all, tolerance, 4, effort, f64::INFINITY, &|_| (), &Cancellation::never()).unwrap()
+    choose_skin(all, request(tolerance, effort), &|_| (), &Cancellation::never()).unwrap()
+}
+
+fn request(tolerance: f64, effort: u32) -> ChoiceRequest {
+    ChoiceRequest { tolerance, influences: 4, effort, rest: 0.0, limit: f64::INFINITY }
 }
 
 /// Cancelled at the first report of progress.
@@ -24,7 +28,7 @@ fn a_search_ends_when_it_is_cancelled() {
         *told.lock().unwrap() += 1;
         cancellation.cancel();
     };
-    let choice = choose_skin(&all, 1e-4, 4, 9, f64::INFINITY, &tell, &cancellation);
+    let choice = choose_skin(&all, request(1e-4, 9), &tell, &cancellation);
     assert_eq!(choice.map(|_| ()), Err(Cancelled));
     assert_eq!(*told.lock().unwrap(), 1);
     assert_eq!(find_skin(&all, &SkinRequest::new(3, 1e-4), &cancellation).map(|_| ()), Err(Cancelled));
@@ -123,7 +127,11 @@ fn e05_the_number_of_bones_follows_from_the_size() {
     let bones = choice.skin.transforms.len();
     assert!((3..=9).contains(&bones), "{bones}");
     assert!(choice.bits.ratio() < 0.2, "{:?}", choice.bits);
-    assert_eq!(choice.bits, bits::estimate_skin(&choice.skin, &all, tolerance), "estimates are of the skin");
+    assert_eq!(
+        choice.bits,
+        bits::estimate_skin(&choice.skin, &all, tolerance, 0.0),
+        "estimates are of the skin"
+    );
     // Each point moves by itself: no bones fit.
     let mut random = 7u64;
     let mut noise = || {
@@ -132,6 +140,28 @@ fn e05_the_number_of_bones_follows_from_the_size() {
     };
     let wild = (0..20 * 200).map(|_| [noise(), noise(), noise()]).collect();
     assert!(chosen(&Trajectories::new(200, wild), 1e-4, 1).is_none());
+}
+
+/// What cannot be saved is not sought: nothing is reported, so no start was made.
+#[test]
+fn e05_no_bones_are_sought_that_cannot_pay() {
+    let all = tube(600, 40);
+    let tolerance = 1e-4 * all.diagonal();
+    let starts = |limit: f64| {
+        let told = std::sync::atomic::AtomicUsize::new(0);
+        let tell = |_: f64| {
+            told.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        };
+        let asked = ChoiceRequest { rest: 5e3, limit, ..request(tolerance, 1) };
+        let found = choose_skin(&all, asked, &tell, &Cancellation::never()).unwrap();
+        (found.is_some(), told.into_inner())
+    };
+    assert_eq!(starts(5e3 + bits::min_weight_bits(600) - 1.0), (false, 0));
+    let (found, all_reports) = starts(f64::INFINITY);
+    assert!(found);
+    // Weights and rest pose leave little: one start shows that.
+    let (found, reports) = starts(5e3 + bits::min_weight_bits(600) + 1.0);
+    assert!(!found && reports == 1 && reports < all_reports, "{reports} of {all_reports}");
 }
 
 #[test]

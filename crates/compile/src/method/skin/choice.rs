@@ -23,6 +23,7 @@ use meshreel_process::parts::NO_PART;
 use meshreel_process::parts::ids::{PartHint, find_with_hints};
 use meshreel_process::{bones, parts};
 use meshreel_scene::Remark;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -43,19 +44,27 @@ const PROBED: u64 = 24;
 const MAX_COMPONENTS: (usize, f64) = (12, 1e-5);
 /// Parts pay if they take less than this fraction of the bytes of the method soft.
 const MAX_PAYING_RATIO: f64 = 0.9;
-/// Bits that a transform of a moving part takes in a frame; a low estimate that is never reached.
+/// Bits that a transform of a moving part takes in a frame: a low estimate that is never reached, and the
+/// usual number.
 const MIN_TRANSFORM_BITS: f64 = 16.0;
+const TRANSFORM_BITS: f64 = 40.0;
+/// Bits that the weights of a point usually take.
+const WEIGHT_BITS: f64 = 30.0;
+/// A search that can save no more than this fraction of the bits is left out.
+const MIN_SAVING: f64 = 0.03;
 /// The largest number of bones that move one point.
 const MAX_BONES_PER_POINT: usize = 4;
 /// The number of bones if a skin is requested although none pays.
 const DEFAULT_BONES: usize = 24;
 /// The search for a skin goes on while its estimated bytes are below this many times those of the method
-/// soft; estimates before coding are rather too high than too low.
-const MAX_SKIN_RATIO: f64 = 1.5;
+/// soft.
+const MAX_SKIN_RATIO: f64 = 1.0;
 /// Error budgets of parts: fractions of the tolerance for the rest pose, weights and handles.
 const PART_BUDGETS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
 /// Error budgets of skins, the best guess first.
 const SKIN_BUDGETS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37, 0.5]];
+/// No other division is tried after one that takes this many times the bytes of the method soft.
+const MAX_BUDGET_RATIO: f64 = 1.3;
 /// The least effort at which several divisions are tried.
 const MIN_EFFORT_FOR_DIVISIONS: u32 = 3;
 /// The least effort at which skins are sought if they are likely.
@@ -233,8 +242,26 @@ struct RigFacts {
 struct PointsLeft {
     /// The fraction of all points that belong to no part.
     uncovered_fraction: f64,
-    /// The parts, if they pay but leave many points, and those points.
-    mixed: Option<(BoneModel, Vec<u32>)>,
+    /// The parts, if they pay but leave many points.
+    mixed: Option<MixedParts>,
+}
+
+/// Parts that pay, and the points that are left for bones with weights.
+struct MixedParts {
+    parts: BoneModel,
+    without: Vec<u32>,
+    /// The approximate bits of the motion of the parts.
+    motion_bits: f64,
+}
+
+impl MixedParts {
+    /// Returns `true` if the parts may take fewer bits than `skin`, which moves all points, takes for theirs.
+    fn may_pay_beside(&self, skin: &bones::SkinChoice) -> bool {
+        let points = skin.skin.rest.len() as f64;
+        let covered = points - self.without.len() as f64;
+        let of_points = covered * (WEIGHT_BITS + (skin.bits.bones + skin.bits.residual) / points);
+        of_points - self.motion_bits > MIN_SAVING * skin.bits.total()
+    }
 }
 
 impl MethodSearch<'_> {
@@ -275,7 +302,7 @@ impl MethodSearch<'_> {
         model: &BoneModel,
         since: Instant,
     ) -> Result<Option<u64>, Error> {
-        self.soft_bytes()?;
+        let soft_bytes = self.soft_bytes()?;
         let (schedule, options) = (self.schedule, self.options);
         let divisions = divisions(!model.affine.is_empty(), options.effort);
         // Trials of the precision are reported as a whole, and parts alone take little work.
@@ -288,7 +315,7 @@ impl MethodSearch<'_> {
                 (made.as_ref()).map(|made| estimate_size(&*made.coder, schedule, self.sample, options));
             Ok::<_, Error>((made, bytes.transpose()?))
         };
-        let (made, bytes) = best_budget(divisions, try_budget)?;
+        let (made, bytes) = best_budget(divisions, soft_bytes, try_budget)?;
         self.trials.push(MethodTrial::new(method, from, made, bytes, since));
         Ok(bytes)
     }
@@ -355,6 +382,7 @@ impl MethodSearch<'_> {
             return Ok(PointsLeft { uncovered_fraction: left, mixed: None });
         }
         let all = self.positions.held();
+        let motion_bits = self.motion_bits(&parts, TRANSFORM_BITS);
         let model = self.complete(BoneModel::from_parts(all, &parts))?;
         let model = match self.options.transforms {
             TransformForm::Clip => model,
@@ -366,19 +394,24 @@ impl MethodSearch<'_> {
             .zip(soft_bytes)
             .is_some_and(|(bytes, soft)| (bytes as f64) < MAX_PAYING_RATIO * soft as f64);
         let mixed = (pays && 1.0 - left > MIN_MIXED_FRACTION && left > MIN_UNCOVERED_FRACTION)
-            .then_some((model, without));
+            .then_some(MixedParts { parts: model, without, motion_bits });
         Ok(PointsLeft { uncovered_fraction: left, mixed })
     }
 
     /// Returns `true` if parts take more than they save, even if soft needed no more bytes for their points.
     fn cannot_pay(&mut self, parts: &parts::Parts, covered: f64) -> Result<bool, Error> {
+        let bytes = self.motion_bits(parts, MIN_TRANSFORM_BITS) / 8.0;
+        Ok(self.soft_bytes()?.is_some_and(|soft| bytes > covered * soft as f64))
+    }
+
+    /// Returns the bits of the motion of parts whose transforms take `each` where they move.
+    fn motion_bits(&self, parts: &parts::Parts, each: f64) -> f64 {
         let near = self.error_bound * STATIC_FRACTION;
         let moves =
             |t: &Vec<parts::Similarity>| t.windows(2).filter(|t| !nearly_equal(&t[0], &t[1], near)).count();
         let moved: usize = parts.transforms.iter().map(moves).sum();
-        let take = moved as f64 * MIN_TRANSFORM_BITS * self.schedule.frames() as f64
-            / (8.0 * self.positions.held().frames() as f64);
-        Ok(self.soft_bytes()?.is_some_and(|soft| take > covered * soft as f64))
+        let frames = f64::from(self.schedule.frames()) / self.positions.held().frames() as f64;
+        moved as f64 * frames * each
     }
 
     /// Finds parts by the rig's joints, an attribute, connected pieces or the motion; returns them and their
@@ -430,25 +463,16 @@ impl MethodSearch<'_> {
             self.skin_search.work.without_skins();
             return Ok(());
         }
-        if let Some((parts, without)) = parts.mixed {
-            let since = Instant::now();
-            if let Some(choice) = self.find_skin(Some(&without))? {
-                let model = self.complete(parts.with_skin(&choice.skin, &without))?;
-                self.add_model("skinned", MOTION_ORIGIN, &model, since)?;
-            }
-        }
         let since = Instant::now();
-        let skin = match (self.find_skin(None)?, asked) {
-            (Some(choice), _) => Some(choice.skin),
+        let choice = self.find_skin(None, 0.0)?;
+        let skin = match (&choice, asked) {
+            (Some(choice), _) => Some(Cow::Borrowed(&choice.skin)),
             // Explicitly requested.
             (None, MethodChoice::Skinned) => {
                 let all = self.positions.held();
                 let bones = DEFAULT_BONES.min(all.points() / 4);
-                bones::find_skin(
-                    all,
-                    &bones::SkinRequest::new(bones, self.error_bound),
-                    &self.plan.source.cancellation,
-                )?
+                let request = bones::SkinRequest::new(bones, self.error_bound);
+                bones::find_skin(all, &request, &self.plan.source.cancellation)?.map(Cow::Owned)
             }
             _ => None,
         };
@@ -456,11 +480,20 @@ impl MethodSearch<'_> {
             let model = self.complete(BoneModel::from_skin(&skin))?;
             self.add_model("skinned", MOTION_ORIGIN, &model, since)?;
         }
+        let pays = |mixed: &MixedParts| choice.as_ref().is_none_or(|skin| mixed.may_pay_beside(skin));
+        if let Some(MixedParts { parts, without, motion_bits }) = parts.mixed.filter(pays) {
+            let since = Instant::now();
+            if let Some(choice) = self.find_skin(Some(&without), motion_bits)? {
+                let model = self.complete(parts.with_skin(&choice.skin, &without))?;
+                self.add_model("skinned", MOTION_ORIGIN, &model, since)?;
+            }
+        }
         Ok(())
     }
 
     /// Returns the best skin of some points, or of all, if one is likely enough to be sought at this effort.
-    fn find_skin(&mut self, points: Option<&[u32]>) -> Result<Option<bones::SkinChoice>, Error> {
+    /// `taken`: bits that the motion of the other points takes.
+    fn find_skin(&mut self, points: Option<&[u32]>, taken: f64) -> Result<Option<bones::SkinChoice>, Error> {
         let (found, asked) = (self.skin_search, self.plan.requested_method);
         let some = points.map(|points| self.positions.held().subset(points));
         // Regular grids are mostly cloth and water.
@@ -475,12 +508,22 @@ impl MethodSearch<'_> {
         if !hopeful || found.record_likely() {
             return Ok(None);
         }
-        let limit = match self.soft_bytes()? {
-            Some(bytes) => bytes as f64 * 8.0 * MAX_SKIN_RATIO,
-            None => f64::INFINITY,
+        self.soft_bytes()?;
+        let least = self.trials.iter().filter_map(|trial| trial.tried.bytes).min();
+        let limit = match (asked, least) {
+            (MethodChoice::Auto, Some(bytes)) => bytes as f64 * 8.0 * MAX_SKIN_RATIO - taken,
+            _ => f64::INFINITY,
         };
         let of = some.as_ref().unwrap_or(self.positions.held());
         let effort = search_effort(self.options.effort);
+        let request = bones::ChoiceRequest {
+            tolerance: self.error_bound,
+            influences: MAX_BONES_PER_POINT,
+            effort,
+            rest: 8.0 * self.soft.static_bytes().len() as f64 * of.points() as f64
+                / self.positions.held().points() as f64,
+            limit,
+        };
         // A search for some of the points comes before that for all, and is not expected.
         let told = |part| {
             if points.is_none() {
@@ -488,17 +531,7 @@ impl MethodSearch<'_> {
             }
         };
         let cancellation = &self.plan.source.cancellation;
-        let choose = || {
-            Ok(bones::choose_skin(
-                of,
-                self.error_bound,
-                MAX_BONES_PER_POINT,
-                effort,
-                limit,
-                &told,
-                cancellation,
-            )?)
-        };
+        let choose = || Ok(bones::choose_skin(of, request, &told, cancellation)?);
         let skin = found.skin(effort, of.points(), choose)?;
         if skin.is_none() && points.is_none() {
             // Nothing is coded, and more effort or less hardly finds anything either.
@@ -548,8 +581,10 @@ pub fn expected_search(effort: u32) -> (u32, usize) {
 }
 
 /// Codes a model with each of these divisions of the tolerance, and returns the result with the fewest bytes.
+/// Ends after one that is so much larger than the method soft that no other makes up for it.
 fn best_budget(
     list: &[[f64; 3]],
+    soft_bytes: Option<u64>,
     mut make: impl FnMut(ErrorBudget) -> Result<CodedModel, Error>,
 ) -> Result<CodedModel, Error> {
     let mut best = (None, None);
@@ -558,6 +593,10 @@ fn best_budget(
         let less = |bytes: u64| best.1.is_none_or(|least| bytes < least);
         if own.1.is_some_and(less) {
             best = own;
+        }
+        let lost = |(bytes, soft): (u64, u64)| bytes as f64 > MAX_BUDGET_RATIO * soft as f64;
+        if best.1.zip(soft_bytes).is_some_and(lost) {
+            break;
         }
     }
     Ok(best)
