@@ -2,10 +2,12 @@
 
 use crate::Error;
 use crate::decode::mesh::MeshView;
+use crate::reel::chunk_content::slice;
 use crate::reel::lod::LodTriangles;
 use crate::reel::open_file::Reel;
 use crate::reel::statics::Statics;
 use meshreel_codec::topology::grid;
+use meshreel_format::kind;
 use std::sync::Arc;
 
 impl Reel {
@@ -33,6 +35,9 @@ impl Reel {
     /// all; `None` if all are always visible.
     pub fn hidden_triangles(&self, mesh: usize) -> Result<Option<[usize; 3]>, Error> {
         self.mesh_record(mesh)?;
+        if self.chunks_of(kind::VISIBILITY).next().is_none() {
+            return Ok(None);
+        }
         let statics = self.statics()?;
         let frames = self.frame_count() as u32;
         let visibility = statics.meshes[mesh].visibility.as_ref();
@@ -42,19 +47,32 @@ impl Reel {
     /// Returns the number of LOD levels of a mesh, including the mesh itself.
     pub fn lod_count(&self, mesh: usize) -> Result<usize, Error> {
         self.mesh_record(mesh)?;
+        if self.chunks_of(kind::LOD).next().is_none() {
+            return Ok(1);
+        }
         Ok(1 + self.statics()?.meshes[mesh].lods.len())
     }
 
     /// Returns the vertices per row and the rows of a mesh whose triangles are not stored because they form a
     /// regular grid.
     pub fn grid(&self, mesh: usize) -> Result<Option<[u32; 2]>, Error> {
-        let record = self.mesh_record(mesh)?;
-        if record.method.changes() || record.connectivity.size == 0 {
-            return Ok(None);
-        }
-        let statics = self.statics()?;
-        let shape = grid::read_shape(&statics.meshes[mesh].key.connectivity);
-        Ok(shape.map(|shape| [shape.width, shape.height]))
+        self.mesh_record(mesh)?;
+        Ok(self.grids_or(|| self.read_grids())?[mesh])
+    }
+
+    /// Reads the sizes of all grids, not all static data, of which they are a small part.
+    fn read_grids(&self) -> Result<Vec<Option<[u32; 2]>>, Error> {
+        let records = &self.description().meshes;
+        let mut all = vec![None; records.len()];
+        let stored = |m: &usize| !records[*m].method.changes() && records[*m].connectivity.size > 0;
+        let wanted = (0..records.len()).filter(stored).map(|m| (Some(records[m].connectivity.chunk), m));
+        self.each_chunk(wanted.collect(), |content, m| {
+            let at = || format!("indices of mesh {}", records[m].path);
+            let shape = grid::read_shape(slice(self.path(), content, records[m].connectivity, at)?);
+            all[m] = shape.map(|shape| [shape.width, shape.height]);
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     /// Returns the static data of all meshes, which is read at the first call and shared afterwards.

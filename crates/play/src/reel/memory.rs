@@ -163,6 +163,7 @@ impl MemoryInputs<'_> {
         // Number, place, frames or groups; lists that grew by doubling.
         sum.add(units as u64, 40);
         sum.list::<Option<MotionWindow>>(self.motion_windows.len());
+        sum.list::<Option<[u32; 2]>>(self.description.meshes.len());
         sum.add(1, self.window_and_range_bytes);
     }
 

@@ -20,7 +20,7 @@ use meshreel_format::{ChunkEntry, ReadAt, Reader, kind};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 impl Reel {
     /// Opens and checks the file at a path.
@@ -115,6 +115,7 @@ impl Reel {
             attributes_apart: apart,
             statics: Mutex::new(None),
             source_map_chunk: Mutex::new(None),
+            grids: OnceLock::new(),
         }))
     }
 }

@@ -13,7 +13,7 @@ use meshreel_codec::sort;
 use meshreel_format::{ChunkEntry, FrameEntry, Reader, kind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The way in which a frame is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub(super) struct ReelData {
     pub statics: Mutex<Option<Result<Arc<Statics>, StaticsError>>>,
     /// The last chunk of source maps that was asked for.
     pub source_map_chunk: Mutex<Option<(u32, Arc<Vec<u8>>)>>,
+    /// By mesh, the size of its grid, once it was asked for.
+    pub grids: OnceLock<Vec<Option<[u32; 2]>>>,
 }
 
 impl Reel {
@@ -277,6 +279,18 @@ impl Reel {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// Returns the sizes of the grids of all meshes; `read` reads them at the first call.
+    pub(crate) fn grids_or(
+        &self,
+        read: impl FnOnce() -> Result<Vec<Option<[u32; 2]>>, Error>,
+    ) -> Result<&[Option<[u32; 2]>], Error> {
+        let held = &self.shared.grids;
+        match held.get() {
+            Some(known) => Ok(known),
+            None => read().map(|all| &held.get_or_init(|| all)[..]),
         }
     }
 

@@ -15,7 +15,7 @@ pub const LINES: &[(&str, usize)] = &[
     ("crates/gpu", 5_033),
     ("crates/inputs", 277),
     ("crates/options", 2_115),
-    ("crates/play", 16_871),
+    ("crates/play", 16_895),
     ("crates/process", 7_442),
     ("crates/read-usd", 9_249),
     ("crates/read/", 12_399),
