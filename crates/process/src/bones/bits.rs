@@ -108,6 +108,11 @@ fn weight_bits(points: usize, weights: f64) -> f64 {
     points as f64 * (weights - 1.0).max(0.0) * WEIGHT
 }
 
+/// Returns the bits that the weights of `points` points usually take.
+pub fn usual_weight_bits(points: usize) -> f64 {
+    weight_bits(points, WEIGHTS)
+}
+
 /// Returns a number of bits that the weights of a skin hardly ever fall below: those of three bones a point.
 pub fn min_weight_bits(points: usize) -> f64 {
     weight_bits(points, 3.0)
@@ -153,7 +158,7 @@ pub fn estimate_fit(
     SkinBits {
         bones: frames * bones.collect::<Vec<f64>>().iter().sum::<f64>()
             + 4.0 * HANDLE * fit.bones.count as f64,
-        rest: rest + weight_bits(all.points(), WEIGHTS),
+        rest: rest + usual_weight_bits(all.points()),
         residual: many * POINT * sums.iter().map(|s| s.0).sum::<f64>(),
         plain: many * POINT * sums.iter().map(|s| s.1).sum::<f64>(),
     }

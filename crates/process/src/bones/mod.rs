@@ -35,7 +35,7 @@ mod space;
 mod tests;
 mod vertex;
 
-pub use bits::SkinBits;
+pub use bits::{SkinBits, usual_weight_bits};
 pub use fit::motions;
 pub use search::{
     ChoiceRequest, SkinChoice, choose_skin, count_components, expected_steps, find_skin, is_likely,

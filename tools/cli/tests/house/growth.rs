@@ -16,7 +16,7 @@ pub const LINES: &[(&str, usize)] = &[
     ("crates/inputs", 277),
     ("crates/options", 2_115),
     ("crates/play", 16_895),
-    ("crates/process", 7_442),
+    ("crates/process", 7_445),
     ("crates/read-usd", 9_249),
     ("crates/read/", 12_399),
     ("crates/scene", 3_157),

@@ -48,17 +48,12 @@ const MAX_PAYING_RATIO: f64 = 0.9;
 /// usual number.
 const MIN_TRANSFORM_BITS: f64 = 16.0;
 const TRANSFORM_BITS: f64 = 40.0;
-/// Bits that the weights of a point usually take.
-const WEIGHT_BITS: f64 = 30.0;
 /// A search that can save no more than this fraction of the bits is left out.
 const MIN_SAVING: f64 = 0.03;
 /// The largest number of bones that move one point.
 const MAX_BONES_PER_POINT: usize = 4;
 /// The number of bones if a skin is requested although none pays.
 const DEFAULT_BONES: usize = 24;
-/// The search for a skin goes on while its estimated bytes are below this many times those of the method
-/// soft.
-const MAX_SKIN_RATIO: f64 = 1.0;
 /// Error budgets of parts: fractions of the tolerance for the rest pose, weights and handles.
 const PART_BUDGETS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
 /// Error budgets of skins, the best guess first.
@@ -257,9 +252,10 @@ struct MixedParts {
 impl MixedParts {
     /// Returns `true` if the parts may take fewer bits than `skin`, which moves all points, takes for theirs.
     fn may_pay_beside(&self, skin: &bones::SkinChoice) -> bool {
-        let points = skin.skin.rest.len() as f64;
-        let covered = points - self.without.len() as f64;
-        let of_points = covered * (WEIGHT_BITS + (skin.bits.bones + skin.bits.residual) / points);
+        let points = skin.skin.rest.len();
+        let covered = points - self.without.len();
+        let motion = (skin.bits.bones + skin.bits.residual) * covered as f64 / points as f64;
+        let of_points = bones::usual_weight_bits(covered) + motion;
         of_points - self.motion_bits > MIN_SAVING * skin.bits.total()
     }
 }
@@ -508,10 +504,11 @@ impl MethodSearch<'_> {
         if !hopeful || found.record_likely() {
             return Ok(None);
         }
+        // Only a skin that is smaller than all that was tried is wanted.
         self.soft_bytes()?;
         let least = self.trials.iter().filter_map(|trial| trial.tried.bytes).min();
         let limit = match (asked, least) {
-            (MethodChoice::Auto, Some(bytes)) => bytes as f64 * 8.0 * MAX_SKIN_RATIO - taken,
+            (MethodChoice::Auto, Some(bytes)) => bytes as f64 * 8.0 - taken,
             _ => f64::INFINITY,
         };
         let of = some.as_ref().unwrap_or(self.positions.held());
