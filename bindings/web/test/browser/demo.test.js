@@ -55,8 +55,8 @@ test('h09 ten thousand instances are drawn in one call for each mesh', { skip },
 
 test('h09 over a slow connection it plays before all of it is there', { skip }, async () => {
     const files = { [SLOW]: readFileSync(golden('v0/wall_packed.reel')) }
-    // Frames are the bytes from 136,933 to 226,443.
-    const held = [150_000, 190_000]
+    // Frames are the bytes from 125,712 to 216,135.
+    const held = [138_800, 178_800]
     const { page, server, end } = await demo({ files, rate: 200_000, held, query: `?file=${SLOW}&read=8192` })
     const bar = () =>
         page.evaluate(() => {
@@ -75,7 +75,7 @@ test('h09 over a slow connection it plays before all of it is there', { skip }, 
 
 test('h09 a lost connection: the last good frame stays, the error has its class, and it goes on', { skip }, async () => {
     const files = { [SLOW]: readFileSync(golden('v0/wall_packed.reel')) }
-    const lost = [150_000, 190_000]
+    const lost = [138_800, 178_800]
     const { page, server, errors, end } = await demo({ files, lost, query: `?file=${SLOW}&read=8192` })
     await page.waitForFunction(() => document.getElementById('error').textContent.startsWith('Io'), null, { timeout: 0 })
     const shown = await page.evaluate(() => demo.group.reel.instance.frame !== null && demo.group.children.length > 0)
