@@ -425,7 +425,7 @@ fn choose_by_trials(
     if found.were_likely()
         && let Some(skinned) = skinned_bytes(plan, guess, schedule, options, &search)?
     {
-        let radius = coarsest_skinned(plan, (allowed, skinned), schedule, options, &search)?;
+        let radius = coarsest_skinned(plan, (allowed, skinned), schedule, options, &search);
         Arc::make_mut(plan).quantize(radius, false, options, &mut Vec::new())?;
         Arc::make_mut(plan).normal_precision =
             (most > radius * MIN_REMARK_RATIO).then(|| decided(None, radius));
@@ -591,22 +591,23 @@ fn skinned_bytes(
     Ok(Some(estimate_size(&coder, coder.schedule(), sample, own)?))
 }
 
-/// Returns the error bound at which a skinned mesh takes the fewest bytes, from the guess upwards.
+/// Returns the error bound at which a skinned mesh takes the fewest bytes, from the guess upwards. A bound
+/// that fails is not taken.
 fn coarsest_skinned(
     plan: &mut Arc<MeshPlan>,
     (allowed, mut least): (AllowedErrorBounds, u64),
     schedule: Schedule,
     options: &Arc<Options>,
     found: &SkinSearch,
-) -> Result<f64, Error> {
+) -> f64 {
     let mut best = allowed.guess;
     for radius in allowed.candidates(false).into_iter().filter(|&radius| radius > allowed.guess) {
-        match skinned_bytes(plan, radius, schedule, options, found)? {
-            Some(bytes) if bytes < least => (best, least) = (radius, bytes),
+        match skinned_bytes(plan, radius, schedule, options, found) {
+            Ok(Some(bytes)) if bytes < least => (best, least) = (radius, bytes),
             _ => break,
         }
     }
-    Ok(best)
+    best
 }
 
 fn plan_normal_bound(plan: &MeshPlan, degrees: f64) -> Option<f64> {
