@@ -3,6 +3,7 @@ import math
 
 from .basics import Bytes, need, unzigzag, wrap
 from .coder import Chances, even
+from .corners import Corners
 from .description import COMPONENTS
 from .predicted import F
 from .symbols import Symbols
@@ -10,17 +11,15 @@ from .symbols import Symbols
 # Triangles that change
 
 # mesh.md#unit-of-changing-triangles
-class Changing:
+class Changing(Corners):
     """A unit of a mesh whose triangles change."""
 
     def __init__(self, data, mesh_):
         b = Bytes(data)
-        self.bits, self.mesh = Chances(b.take(b.varint())), mesh_
+        super().__init__(Chances(b.take(b.varint())), len(mesh_["materials"]))
+        self.mesh = mesh_
         self.symbols = Symbols(data[b.at :])
         self.numbers = {name: even(32) for name in ("kind", "source", "run", "vertices", "points", "triangles", "frames", "own", "grain")}
-        self.edge, self.left, self.new, self.right = even(4, 2, 2), even(10, 2), even(10, 2), even(10)
-        self.near, self.back, self.length, self.seed_new, self.material = even(), even(), even(6), even(), even()
-        self.other, self.split_new, self.this, self.loose = even(2, 2), even(), even(), even()
 
     # mesh.md#unit-of-changing-triangles
     def number(self, name):
@@ -46,7 +45,7 @@ class Changing:
             corners, materials = self.connectivity(f["points"], triangles)
             f["point"] = list(range(f["vertices"]))
             if f["points"] != f["vertices"]:
-                corners = self.vertices(f, corners)
+                corners, f["point"] = self.vertices(corners, f["points"], f["vertices"])
             by_material = sorted(range(triangles), key=lambda t: materials[t])
             f["indices"] = [v for t in by_material for v in corners[3 * t : 3 * t + 3]]
         else:
@@ -75,142 +74,6 @@ class Changing:
     def end(self):
         self.bits.end()
         self.symbols.end()
-
-    # mesh.md#unit-of-changing-triangles
-    def connectivity(self, points, triangles):
-        bits, out, materials, count = self.bits, [], [], [0] * points
-        next_, before, edges, queue, at, known = {}, {}, set(), [], {}, 0
-        to = lambda h: out[h - h % 3 + (h + 1) % 3]
-        open_ = lambda h: h in next_ and h not in edges
-
-        def join(h, then):
-            next_[h], before[then] = then, h
-
-        def zip_(h):
-            while open_(h):
-                then = next_[h]
-                if then == h or then in edges or out[h] != to(then):
-                    return
-                a, z = before[h], next_[then]
-                del next_[h], next_[then]
-                if a == then:
-                    return
-                join(a, z)
-                h = a
-
-        def far():
-            need(known > 0, "a point before the first")
-            back = bits.plain((known - 1).bit_length())
-            need(back < known, "a point before the first")
-            return known - 1 - back
-
-        def take():
-            nonlocal known
-            need(known < points, "more points than there are")
-            known += 1
-            return known - 1
-
-        def material(near):
-            if len(self.mesh["materials"]) > 1 and bits.bit(self.material):
-                near = bits.plain((len(self.mesh["materials"]) - 1).bit_length())
-                need(near < len(self.mesh["materials"]), "a material that is not there")
-            materials.append(near)
-
-        last, oldest = None, 0
-        while len(materials) < triangles:
-            gate, last = (last if last is not None and open_(last) else None), None
-            while gate is None and oldest < len(queue):
-                gate = queue[oldest] if open_(queue[oldest]) else None
-                oldest += 1
-            t = 3 * len(materials)
-            if gate is None:
-                material(materials[-1] if materials else 0)
-                out += [0, 0, 0]
-                for k in range(3):
-                    out[t + k] = take() if bits.bit(self.seed_new) else far()
-                for k in range(3):
-                    join(t + k, t + (k + 1) % 3)
-            else:
-                a, b, p, n = out[gate], to(gate), before[gate], next_[gate]
-                l, r, sides = out[p], to(n), [int(p in edges), int(n in edges)]
-                if bits.bit(self.edge[min(count[a], 3)][sides[0]][sides[1]]):
-                    edges.add(gate)
-                    continue
-                if bits.bit(self.left[min(count[a], 9)][sides[0]]):
-                    v, h = l, p
-                elif bits.bit(self.new[min(count[b], 9)][sides[1]]):
-                    v, h = take(), None
-                elif bits.bit(self.right[min(count[b], 9)]):
-                    v, h = r, next_[n]
-                elif bits.bit(self.near):
-                    back, length = bits.bit(self.back), 0
-                    while length < 5 and bits.bit(self.length[length]):
-                        length += 1
-                    steps, h = (1 << length | bits.plain(length)) - 1, p if back else n
-                    for _ in range(steps + 1 if back else steps + 2):
-                        h = before[h] if back else next_[h]
-                    v = out[h]
-                else:
-                    v = far()
-                    h = at.get(v)
-                out += [b, a, v]
-                material(materials[gate // 3])
-                meets = h is not None and v not in (a, b) and h in next_ and out[h] == v
-                u = before[h] if meets else None
-                del next_[gate]
-                p, n = (t + 2, t + 1) if p == gate else (p, n)
-                join(p, t + 1)
-                join(t + 1, t + 2)
-                join(t + 2, n)
-                if meets:
-                    join(t + 1, h)
-                    join(u, t + 2)
-                for e in (t + 1, t + 2):
-                    if e in next_:
-                        zip_(before[e])
-                    if e in next_:
-                        zip_(e)
-            for h in range(t, t + 3):
-                count[out[h]] += 1
-                if open_(h):
-                    at[out[h]] = h
-                    queue.append(h)
-            last = t + 1
-        return out, materials
-
-    # mesh.md#unit-of-changing-triangles
-    def vertices(self, f, corners):
-        """Vertices of corners of points."""
-        bits, lists, out, point, was = self.bits, [[] for _ in range(f["points"])], [], [], 0
-        for c, p in enumerate(corners):
-            was, own = was if c % 3 else 0, lists[p]
-            other = bool(own) and bits.bit(self.other[was][len(own) > 1])
-            if not own or other and (len(own) < 2 or bits.bit(self.split_new)):
-                v = len(point)
-                point.append(p)
-                own.insert(0, v)
-            elif other:
-                v = next((w for w in own[1:17] if bits.bit(self.this)), None)
-                if v is None:
-                    v = bits.plain((len(point) - 1).bit_length())
-                    need(v < len(point) and point[v] == p, "a vertex of another point")
-                else:
-                    own.remove(v)
-                    own.insert(0, v)
-            else:
-                v = own[0]
-            was = int(other)
-            out.append(v)
-        used = max(corners, default=-1) + 1
-        while len(point) < f["vertices"]:
-            own = bits.bit(self.loose)
-            p = used if own else bits.plain(f["points"].bit_length())
-            used += own
-            need(p < used <= f["points"], "a point that is not there")
-            point.append(p)
-        need(used == f["points"] and len(point) == f["vertices"], "points without vertices")
-        f["point"] = point
-        return out
 
     # mesh.md#unit-of-changing-triangles
     @staticmethod

@@ -5,6 +5,7 @@ from .basics import Bytes, need
 from .bones import Bones
 from .changing import Changing
 from .container import container, part
+from .corners import COMPACT, compact
 from .description import FIXED_POINT_CODINGS, COMPONENTS, MOVED, description
 from .fixed_point import FixedPointPart
 from .nodes import Nodes
@@ -59,19 +60,27 @@ class Reel:
     # mesh.md#static-data
     def static_data(self, m):
         b = self.located(m["connectivity"])
-        index = indices(b, m["indices"], m["vertices"]) if b.data else []
+        point = []
+        if b.data[:5] == COMPACT:
+            index, point = compact(b, m["indices"], m["vertices"], [(part_["first"], part_["count"]) for part_ in m["materials"]])
+        else:
+            index = indices(b, m["indices"], m["vertices"]) if b.data else []
         b.end()
         shape = grid_shape(self.located(m["connectivity"]))
         b = self.located(m["values"])
-        point = list(range(m["vertices"]))
-        if any(s["coding"] in FIXED_POINT_CODINGS for s in m["streams"]):
-            next_, point = 0, []
+        if point:
+            fixed_point = any(s["coding"] in FIXED_POINT_CODINGS for s in m["streams"])
+            need(not fixed_point or max(point) + 1 == m["points"], "another number of points")
+        elif any(s["coding"] in FIXED_POINT_CODINGS for s in m["streams"]):
+            next_ = 0
             for _ in range(m["vertices"]):
                 back = b.varint()
                 need(back <= next_, "a point that is not there")
                 point.append(next_ - back)
                 next_ += back == 0
             need(next_ == m["points"], "another number of points")
+        else:
+            point = list(range(m["vertices"]))
         table_ = table(b, index, m["vertices"]) if m["has_table"] else None
         triangles = list(zip(index[::3], index[1::3], index[2::3]))
         streams, cells, predicted, domains = [], {}, {}, {}

@@ -8,8 +8,8 @@ mod common;
 use common::{Sample, sample_of};
 use meshreel::raw::format::{Summary, Writer};
 use meshreel::raw::record::{
-    CODEC_SMALL, ChunkLocation, Coding, Description, MeshRecord, Method, NodeRecord, Semantic, StreamRecord,
-    Visibility,
+    CODEC_SMALL, ChunkLocation, Coding, Description, MaterialRecord, MeshRecord, Method, NodeRecord,
+    Semantic, StreamRecord, Visibility,
 };
 use meshreel::raw::{format::kind, record};
 use meshreel::{Error, FrameDecoder, Limits, Reel, Transform};
@@ -20,7 +20,7 @@ use meshreel_codec::mesh::{encode, hierarchy};
 use meshreel_codec::put_length_prefixed;
 use meshreel_codec::quantize::lattice::Extent;
 use meshreel_codec::schedule::{Schedule, Unit};
-use meshreel_codec::topology::{index, weld};
+use meshreel_codec::topology::compact;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,7 +112,10 @@ impl Strip {
     }
 
     fn code(&self, own_tables: bool) -> Coded {
-        let indices = self.indices();
+        let own: Vec<u32> = (0..self.points).collect();
+        let triangles = self.indices();
+        let compact = compact::encode(triangles.as_chunks().0, (&own, own.len()), (&[], 1));
+        let indices = compact.indices;
         let schedule = Schedule::new(FRAMES, 4);
         let extent = Extent {
             low: [0.0, -0.2, -0.5],
@@ -140,12 +143,10 @@ impl Strip {
                 coded.insert(schedule.unit_number(unit), bytes);
             }
         }
-        let (mut connectivity, mut values) = (Vec::new(), Vec::new());
-        index::encode(&indices, &mut connectivity);
-        weld::encode(&(0..self.points).collect::<Vec<u32>>(), &mut values);
+        let mut values = Vec::new();
         put_length_prefixed(encoder.static_bytes(), &mut values);
         Coded {
-            connectivity,
+            connectivity: compact.bytes,
             values,
             units: schedule.units_in_file_order().map(|u| coded[&schedule.unit_number(u)].clone()).collect(),
         }
@@ -210,7 +211,12 @@ fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
                 bones: Default::default(),
                 tolerance: 1e-3,
             }],
-            materials: Vec::new(),
+            materials: vec![MaterialRecord {
+                id: 0,
+                name: String::new(),
+                first: 0,
+                count: 3 * (strip.points - 2),
+            }],
         });
     }
     let mut raw = Vec::new();

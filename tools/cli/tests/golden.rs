@@ -46,7 +46,7 @@ const WIDE: &str = "flag_wide.reel";
 const CHAINS: &str = "chains_small.reel";
 
 /// Files of the soft codec, from an excerpt of a real input; compiled only to be renewed.
-const LAYERED: [(&str, &str, Preset); 9] = [
+const LAYERED: [(&str, &str, Preset); 10] = [
     ("flag_small.reel", "a_flag_wind.abc", Preset::Small),
     ("flag_fast.reel", "a_flag_wind.abc", Preset::Fast),
     (WIDE, "a_flag_wind.abc", Preset::Fast),
@@ -54,6 +54,7 @@ const LAYERED: [(&str, &str, Preset); 9] = [
     ("robot_small.reel", "n_robot_bone_parented.abc", Preset::Small),
     ("snake_small.reel", "d_snake_skinned.abc", Preset::Small),
     ("wall_fast.reel", "c_wall_fracture_onemesh.abc", Preset::Fast),
+    ("wall_small.reel", "c_wall_fracture_onemesh.abc", Preset::Small),
     (PACKED, "c_wall_fracture_onemesh.abc", Preset::Fast),
     ("particles_small.reel", "j_visibility_particles.abc", Preset::Small),
 ];

@@ -74,6 +74,35 @@ fn frame_digest(decoder: &FrameDecoder) -> u64 {
     hasher.finish()
 }
 
+/// Returns the points of each triangle in the source, from the lowest, sorted.
+fn triangles(reel: &Reel) -> Vec<[u32; 3]> {
+    let points = reel.source_map(0).unwrap().unwrap().vertex_point;
+    let turned = |t: &[u32; 3]| {
+        let [a, b, c] = t.map(|v| points[v as usize]);
+        [[a, b, c], [b, c, a], [c, a, b]].into_iter().min().unwrap()
+    };
+    let mut out: Vec<_> = reel.indices(0).unwrap().as_chunks().0.iter().map(turned).collect();
+    out.sort_unstable();
+    out
+}
+
+#[test]
+fn triangles_of_small_are_compact_where_that_is_smaller() {
+    let scene = input("c_wall_fracture_onemesh.abc");
+    let [small, fast] =
+        [Preset::Small, Preset::Fast].map(|preset| compiled(&scene, &Options { preset, ..options(1) }));
+    let bits = |reel: &Reel| {
+        let mesh = &reel.description().meshes[0];
+        8 * mesh.connectivity.size / (mesh.indices / 3)
+    };
+    assert!(bits(&small) < 6 && bits(&fast) > 15, "{} {}", bits(&small), bits(&fast));
+    assert_eq!(small.description().meshes[0].points, fast.description().meshes[0].points);
+    assert_eq!(triangles(&small), triangles(&fast));
+    // Triangles in rows keep the order in which uvs repeat.
+    let rows = compiled(&input("d_snake_skinned.abc"), &options(1));
+    assert!(bits(&rows) > 15);
+}
+
 #[test]
 fn the_promise_holds() {
     for (name, preset) in INPUTS.into_iter().flat_map(|n| [(n, Preset::Small), (n, Preset::Fast)]) {

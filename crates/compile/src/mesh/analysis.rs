@@ -101,6 +101,8 @@ struct FixedLayoutRecord {
     /// Three vertices per triangle; empty for a grid, which determines them.
     indices: Vec<u32>,
     grid: Option<GridRecord>,
+    /// The bytes of compact triangles.
+    compact: Option<Vec<u8>>,
     /// By vertex, the first vertex whose position is the same in all frames.
     weld: Option<Vec<u32>>,
 }
@@ -193,6 +195,7 @@ impl FixedLayoutRecord {
             },
             indices: if grid.is_some() { Vec::new() } else { fixed.indices.clone() },
             grid,
+            compact: fixed.compact.clone(),
             weld: fixed.weld.clone(),
         }
     }
@@ -230,6 +233,7 @@ impl FixedLayoutRecord {
             },
             indices,
             grid,
+            compact: self.compact.clone(),
             weld: self.weld.clone(),
             ..FixedLayout::default()
         })

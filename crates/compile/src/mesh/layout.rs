@@ -2,12 +2,15 @@
 //! the corners that they split, and, where faces are constant, the triangles, vertices and their order.
 
 use crate::Error;
+use crate::codec_terms::block_format;
 use crate::mesh::prepared::{FixedLayout, MeshChannels, NormalOrigin, Prepared, VertexChannel};
 use crate::mesh::source::{MeshSource, PositionScan, replace_non_finite, velocities};
 use crate::mesh::streams::{RequestedValues, Scratch, VertexValues};
+use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::record::source_faces::trace_faces;
-use meshreel_codec::record::source_map::{OtherFace, SourceMap};
+use meshreel_codec::record::source_map::{self, OtherFace, SourceMap};
 use meshreel_codec::topology::grid::Grid;
+use meshreel_codec::topology::{compact, index, weld};
 use meshreel_options::{Options, Preset};
 use meshreel_process::attributes::{Elements, ExpandedAttribute};
 use meshreel_process::extent::Extent;
@@ -333,12 +336,13 @@ pub fn lay_out(
     // Triangles → the same, vertices split where bitangents have both signs.
     let oriented = orientation(source, prepared, &fixed, &mut unordered)?;
     // These → the order of a grid, or the order that predicts and draws best.
-    let order = order(&mut fixed, &oriented, &unordered, materials.materials.len(), options.preset);
+    let weld = prepared.scan.weld.take();
+    let order = order(&mut fixed, &oriented, &unordered, (materials.materials.len(), weld.as_ref()), options);
     let from = reorder(&mut fixed, order, &oriented, &unordered);
     // Ordered triangles → source faces, tangent groups, coincident vertices.
     source_faces(source, &mut fixed, &unordered, &from, &materials, options);
     tangent_groups(source, prepared, &mut fixed)?;
-    fixed.weld = vertex_welds(prepared.scan.weld.take(), &fixed.vertex_point);
+    fixed.weld = vertex_welds(weld.as_ref(), &fixed.vertex_point);
     prepared.materials = materials.materials;
     prepared.fixed = Some(Arc::new(fixed));
     Ok(())
@@ -433,21 +437,29 @@ fn orientation(
     Ok(orient(&triangles, &tangents.corners(values.vertices()), vertices))
 }
 
-/// Returns the order of triangles and vertices: that of a regular grid, if they form one (which is recorded
-/// in `fixed`), else the one that predicts and draws best.
+/// Returns the order of triangles and vertices: that of a regular grid, if they form one, or the one that compact
+/// triangles have in the preset small (both are recorded in `fixed`), else the one that predicts and draws best.
+/// `weld`: the classes of points that coincide in all frames.
 fn order(
     fixed: &mut FixedLayout,
     oriented: &Oriented,
     unordered: &Unordered,
-    materials: usize,
-    preset: Preset,
+    (materials, weld): (usize, Option<&Splitter>),
+    options: &Options,
 ) -> TriangleOrder {
     let material = &unordered.material;
-    if preset != Preset::Classic && material.windows(2).all(|w| w[0] == w[1]) {
+    if options.preset != Preset::Classic && material.windows(2).all(|w| w[0] == w[1]) {
         fixed.grid = find_grid(oriented, &fixed.vertex_point);
     }
     let Some(grid) = &fixed.grid else {
-        return order::order_triangles(&oriented.triangles, material, materials, oriented.vertex.len());
+        let plain = order::order_triangles(&oriented.triangles, material, materials, oriented.vertex.len());
+        let Some((order, bytes)) =
+            compact_order(&plain, fixed, oriented, unordered, (materials, weld), options)
+        else {
+            return plain;
+        };
+        fixed.compact = Some(bytes);
+        return order;
     };
     let (count, used) = (3 * grid.triangles.len() as u32, material[0]);
     let range = |m: u32| match m.cmp(&used) {
@@ -463,6 +475,69 @@ fn order(
         vertex_order: grid.vertices.iter().map(number).collect(),
         ranges: (0..materials as u32).map(range).collect(),
     }
+}
+
+/// The bits of a plain triangle below which triangles come in an order that repeats: values and the source map
+/// then also repeat, which any other order would end.
+const REGULAR_TRIANGLE_BITS: usize = 1;
+
+/// The part of plain triangles, points and source map that compact ones must save, and bytes besides: plain ones of
+/// several meshes are compressed together and then take less than each alone, and so do values in their order.
+const MIN_COMPACT_SAVING: (usize, usize) = (1, 6);
+const MIN_COMPACT_BYTES: usize = 32;
+
+/// Returns the order of compact triangles and their bytes, if the preset is small and they take clearly less, with their
+/// source map, than triangles in the order `plain` and the points of its vertices.
+fn compact_order(
+    plain: &TriangleOrder,
+    fixed: &FixedLayout,
+    oriented: &Oriented,
+    unordered: &Unordered,
+    (materials, weld): (usize, Option<&Splitter>),
+    options: &Options,
+) -> Option<(TriangleOrder, Vec<u8>)> {
+    let triangles = &oriented.triangles;
+    if options.preset != Preset::Small || triangles.is_empty() {
+        return None;
+    }
+    let mut compressor = Compressor::new(block_format(options.block), options.effort);
+    let mut size = |bytes: &[u8]| {
+        let mut out = Vec::new();
+        compressor.compress(bytes, &mut out);
+        out.len()
+    };
+    let mut bytes = Vec::new();
+    index::encode(&plain.indices, &mut bytes);
+    let indices = size(&bytes);
+    if 8 * indices < REGULAR_TRIANGLE_BITS * triangles.len() {
+        return None;
+    }
+    let source = |v: u32| fixed.vertex_point[oriented.vertex[v as usize] as usize];
+    let (point, points) = welded(weld, (0..oriented.vertex.len() as u32).map(source));
+    let coded = compact::encode(triangles, (&point, points), (&unordered.material, materials));
+    let order = TriangleOrder {
+        indices: coded.indices,
+        triangle_order: coded.triangle_order,
+        vertex_order: coded.vertex_order,
+        ranges: coded.ranges.into_iter().map(|[first, count]| (first, count)).collect(),
+    };
+    bytes.clear();
+    weld::encode(&welded(None, plain.vertex_order.iter().map(|&v| point[v as usize])).0, &mut bytes);
+    let mut sizes = [indices + size(&bytes), coded.bytes.len()];
+    if !options.strip {
+        for (order, size_of) in [plain, &order].into_iter().zip(&mut sizes) {
+            let map = SourceMap {
+                vertex_point: order.vertex_order.iter().map(|&v| source(v)).collect(),
+                triangle_face: order.triangle_order.iter().map(|&t| unordered.faces[t as usize]).collect(),
+                ..SourceMap::default()
+            };
+            bytes.clear();
+            source_map::encode(&map, &mut bytes);
+            *size_of += size(&bytes);
+        }
+    }
+    let worth = sizes[0] * MIN_COMPACT_SAVING.0 / MIN_COMPACT_SAVING.1 + MIN_COMPACT_BYTES;
+    (sizes[1] + worth < sizes[0]).then_some((order, coded.bytes))
 }
 
 /// Puts triangles and vertices into their order. Returns, by vertex, the one that it was before it was
@@ -540,24 +615,35 @@ pub fn tangent_groups(
     Ok(())
 }
 
-/// Returns, by vertex, the first one whose position is the same in all frames; `None` if all differ.
-fn vertex_welds(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {
-    let mut representative: Vec<u32> = Vec::new();
-    let of = |v: usize| {
-        let point = vertex_point[v];
-        weld.as_ref().map_or(point, |classes| classes.class_of(point)) as usize
-    };
-    let mut first = vec![u32::MAX; (0..vertex_point.len()).map(of).max().map_or(0, |m| m + 1)];
-    let mut any = false;
-    for v in 0..vertex_point.len() {
-        let slot = &mut first[of(v)];
-        match *slot {
-            u32::MAX => *slot = v as u32,
-            _ => any = true,
+/// Returns, by vertex, the number of its point, without gaps, and the number of points: vertices of one position
+/// in all frames share one. `source`: the point of each vertex in the source.
+fn welded(weld: Option<&Splitter>, source: impl Iterator<Item = u32>) -> (Vec<u32>, usize) {
+    let class = |point: u32| weld.map_or(point, |classes| classes.class_of(point));
+    let mut point: Vec<u32> = source.map(class).collect();
+    let mut number = vec![u32::MAX; point.iter().max().map_or(0, |m| *m as usize + 1)];
+    let mut next = 0;
+    for point in &mut point {
+        let slot = &mut number[*point as usize];
+        if *slot == u32::MAX {
+            *slot = next;
+            next += 1;
         }
-        representative.push(*slot);
+        *point = *slot;
     }
-    any.then_some(representative)
+    (point, next as usize)
+}
+
+/// Returns, by vertex, the first one whose position is the same in all frames; `None` if all differ.
+fn vertex_welds(weld: Option<&Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {
+    let (point, points) = welded(weld, vertex_point.iter().copied());
+    let mut first = vec![u32::MAX; points];
+    let of = |(v, point): (u32, u32)| {
+        let slot = &mut first[point as usize];
+        *slot = v.min(*slot);
+        *slot
+    };
+    let representative = (0..).zip(point).map(of).collect();
+    (points < vertex_point.len()).then_some(representative)
 }
 
 /// Returns the entries of `list` in the given order.

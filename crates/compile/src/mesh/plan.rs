@@ -152,7 +152,7 @@ impl MeshPlan {
         }
         let mut position_bytes = 0;
         for (s, record) in self.streams.iter().enumerate() {
-            self.encode_base(s, out);
+            self.encode_base(s, &self.table, out);
             if record.semantic == Semantic::Position {
                 position_bytes = out.len() - start;
             }
@@ -160,11 +160,12 @@ impl MeshPlan {
         position_bytes
     }
 
-    /// Appends the values or the base of a stream.
-    pub fn encode_base(&self, stream: usize, out: &mut Vec<u8>) {
+    /// Appends the values or the base of a stream, predicted by `table`.
+    pub fn encode_base(&self, stream: usize, table: &PredictorTable, out: &mut Vec<u8>) {
         let semantic = self.streams[stream].semantic;
         with_quantized!(&self.bases[stream], v => {
-            stream::encode_index(v, semantic.components(), streams::spatial(semantic), self.intra_references(), out)
+            let references = References { table, ..self.intra_references() };
+            stream::encode_index(v, semantic.components(), streams::spatial(semantic), references, out)
         });
     }
 

@@ -138,6 +138,8 @@ pub struct FixedLayout {
     pub indices: Vec<u32>,
     /// The grid that determines the triangles, if the vertices form one.
     pub grid: Option<Grid>,
+    /// The bytes of [compact triangles](meshreel_codec::topology::compact), if the vertices have their order.
+    pub compact: Option<Vec<u8>>,
     /// First index and number of indices of each material.
     pub ranges: Vec<(u32, u32)>,
     /// By triangle, its face in the source.

@@ -1,7 +1,7 @@
 //! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys of a
 //! segment are coded one after the other, everything else in parallel: meshes, segments, groups.
 
-use crate::Error;
+use crate::codec_terms::block_format;
 use crate::decisions::PartDecisions;
 use crate::mesh::plan::{MeshPlan, Plans};
 use crate::mesh::skin_search::SkinSearch;
@@ -17,6 +17,8 @@ use crate::method::points::{self, MeshPoints, PointFrames};
 use crate::method::quantized::{QuantizedCoder, QuantizedUnit};
 use crate::method::skin::{self, ChosenMethod};
 use crate::report::{BoneMeasures, TriedMethod};
+use crate::{Error, with_quantized};
+use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::put_length_prefixed;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{
@@ -24,7 +26,7 @@ use meshreel_codec::record::{
 };
 use meshreel_codec::schedule::{FrameWindow, KEY_INTERVAL, Schedule, Unit};
 use meshreel_codec::topology::weld;
-use meshreel_codec::values::parallelogram;
+use meshreel_codec::values::parallelogram::{self, PredictorTable};
 use meshreel_options::{MethodChoice, Options, Preset};
 use meshreel_scene::Remark;
 use rayon::prelude::*;
@@ -386,17 +388,17 @@ impl MeshCoder {
     pub fn encode_values(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         let mut position_bytes = 0;
-        if let (true, Some(points)) = (self.has_fixed_point(), &self.points) {
+        let compact = self.plan.prepared.fixed.as_ref().is_some_and(|fixed| fixed.compact.is_some());
+        if let (true, false, Some(points)) = (self.has_fixed_point(), compact, &self.points) {
             weld::encode(&points.vertex_point, out);
         }
-        if let (true, Some(fixed)) = (self.has_table(), &self.plan.prepared.fixed) {
-            parallelogram::encode_table(&self.plan.table, &fixed.indices, out);
-        }
+        let (table, coded) = self.static_table();
+        out.extend_from_slice(&coded);
         for (s, record) in self.plan.streams.iter().enumerate() {
             if let Some(Some(normals)) = self.normals.get(s) {
                 put_length_prefixed(normals.static_bytes(), out);
             } else if self.is_quantized(s) {
-                self.plan.encode_base(s, out);
+                self.plan.encode_base(s, &table, out);
             } else {
                 let parts = &self.fixed_point[s];
                 parts.iter().for_each(|part| put_length_prefixed(part.static_bytes(), out));
@@ -406,6 +408,41 @@ impl MeshCoder {
             }
         }
         position_bytes
+    }
+
+    /// Returns the table by which static values are predicted, and its bytes: the one chosen over positions, unless
+    /// it only serves values that do not change. Then it is the one with which these take the fewest bytes.
+    fn static_table(&self) -> (PredictorTable, Vec<u8>) {
+        let (plan, mut bytes) = (&*self.plan, Vec::new());
+        let (true, Some(fixed)) = (self.has_table(), &plan.prepared.fixed) else {
+            return (PredictorTable::new(), bytes);
+        };
+        let quantized: Vec<usize> = (0..plan.streams.len()).filter(|&s| self.is_quantized(s)).collect();
+        if quantized.iter().any(|&s| plan.streams[s].animated) {
+            parallelogram::encode_table(&plan.table, &fixed.indices, &mut bytes);
+            return (plan.table.clone(), bytes);
+        }
+        let mut compressor = Compressor::new(block_format(self.options.block), self.options.effort);
+        let mut tried = |table: PredictorTable| {
+            let (mut coded, mut all, mut compressed) = (Vec::new(), Vec::new(), Vec::new());
+            parallelogram::encode_table(&table, &fixed.indices, &mut coded);
+            all.extend_from_slice(&coded);
+            quantized.iter().for_each(|&s| plan.encode_base(s, &table, &mut all));
+            compressor.compress(&all, &mut compressed);
+            (compressed.len(), table, coded)
+        };
+        let vertices = fixed.vertex_point.len();
+        let first = tried(parallelogram::derive_table(&fixed.indices, vertices));
+        let own = quantized.iter().find(|&&s| !matches!(plan.streams[s].semantic, Semantic::Position));
+        let own = own.map(|&s| {
+            let components = plan.streams[s].semantic.components();
+            with_quantized!(&plan.bases[s], v => {
+                tried(parallelogram::build_table(&fixed.indices, vertices, components, &[v]))
+            })
+        });
+        let best =
+            [Some(first), Some(tried(plan.table.clone())), own].into_iter().flatten().min_by_key(|t| t.0);
+        best.map(|(_, table, coded)| (table, coded)).unwrap_or_default()
     }
 
     /// Returns the units of the frames in which the mesh moves.

@@ -118,9 +118,10 @@ impl<'a> FileWriter<'a> {
             let Some(fixed) = &plan.prepared.fixed else {
                 continue;
             };
-            let triangles = |out: &mut Vec<u8>| match &fixed.grid {
-                Some(grid) => grid.encode(out),
-                None => index::encode(&fixed.indices, out),
+            let triangles = |out: &mut Vec<u8>| match (&fixed.grid, &fixed.compact) {
+                (Some(grid), _) => grid.encode(out),
+                (None, Some(compact)) => out.extend_from_slice(compact),
+                (None, None) => index::encode(&fixed.indices, out),
             };
             let (compressor, output) = (&mut self.body.compressor, &mut self.body.output);
             self.connectivity.add(m, triangles, compressor, output)?;

@@ -23,7 +23,7 @@ use meshreel_codec::mesh::table_sets::TableSets;
 use meshreel_codec::record::{ChunkLocation, Coding, MeshRecord, Semantic, StreamRecord};
 use meshreel_codec::topology::grid::GridShape;
 use meshreel_codec::topology::lod::LodEntries;
-use meshreel_codec::topology::{grid, index, weld};
+use meshreel_codec::topology::{compact, grid, index, weld};
 use meshreel_codec::values::parallelogram;
 use meshreel_codec::{Corrupt, quantize, take_length_prefixed};
 use meshreel_format::kind;
@@ -41,8 +41,8 @@ impl Statics {
             let at = || format!("indices of mesh {}", record.path);
             let bytes = slice(reel.path(), content, record.connectivity, at)?;
             meshes[m].key.connectivity = bytes.to_vec();
-            let indices = read_indices(record, bytes);
-            meshes[m].indices = indices.map_err(|c| error::corrupt(reel.path(), c, at()))?;
+            let read = read_indices(record, bytes).map_err(|c| error::corrupt(reel.path(), c, at()))?;
+            (meshes[m].indices, meshes[m].vertex_point) = read;
             Ok(())
         })?;
         let mut sets = TableSets::new(reel.memory_for_tables());
@@ -77,11 +77,17 @@ fn chunk_of(location: ChunkLocation) -> Option<u32> {
     (location.size > 0).then_some(location.chunk)
 }
 
-fn read_indices(record: &MeshRecord, bytes: &[u8]) -> Result<Vec<u32>, Corrupt> {
+/// Reads the indices of a mesh, and the point of each vertex if these are compact triangles.
+fn read_indices(record: &MeshRecord, bytes: &[u8]) -> Result<(Vec<u32>, Vec<u32>), Corrupt> {
     let mut indices = vec![0; record.indices as usize];
+    if bytes.starts_with(&compact::MARKER) {
+        let ranges: Vec<[u32; 2]> = record.materials.iter().map(|m| [m.first, m.count]).collect();
+        let points = compact::decode(bytes, record.vertices, &ranges, &mut indices)?;
+        return Ok((indices, points));
+    }
     let used = index::decode(bytes, record.vertices, &mut indices)?;
     check_all_used(bytes, used)?;
-    Ok(indices)
+    Ok((indices, Vec::new()))
 }
 
 /// Reads the static values of a mesh; without `attributes`, animated vertex attributes are skipped.
@@ -95,8 +101,13 @@ fn read_values(
     let vertices = record.vertices as usize;
     let mut used = 0;
     let has_fixed_point = record.streams.iter().any(|s| s.coding.has_fixed_point());
-    let mut points = Vec::new();
-    if has_fixed_point {
+    let mut points = std::mem::take(&mut mesh.vertex_point);
+    if has_fixed_point && !points.is_empty() {
+        // Points are numbered by their first vertices, without gaps.
+        if points.iter().max().is_none_or(|most| most + 1 != record.points) {
+            return Err(Corrupt("another number of points than the triangles have"));
+        }
+    } else if has_fixed_point {
         points.resize(vertices, 0);
         used += weld::decode(bytes, record.points, &mut points)?;
     }

@@ -21,6 +21,7 @@ use meshreel_codec::record::ranges::FrameRange;
 use meshreel_codec::record::{
     CODEC_CLASSIC, Coding, Description, MaterialRecord, MeshRecord, Method, NodeRecord, StreamRecord,
 };
+use meshreel_codec::topology::compact;
 use meshreel_codec::values::changing::ChangingBuffers;
 use meshreel_codec::values::particles;
 use meshreel_format::{ChunkEntry, FrameEntry, Reader, kind};
@@ -200,7 +201,9 @@ impl MemoryInputs<'_> {
         sum.add(1, made_of + 2 * ALLOCATION_OVERHEAD);
         sum.add(1, stream_record_bytes(&mesh.streams));
         sum.add(indices, 4);
-        sum.add(1, ALLOCATION_OVERHEAD);
+        // The point of each vertex, which compact triangles bring.
+        sum.add(vertices, 4);
+        sum.add(1, 2 * ALLOCATION_OVERHEAD);
         if self.has_lods {
             sum.add(1, lod::max_bytes(mesh));
         }
@@ -294,7 +297,9 @@ impl MemoryInputs<'_> {
         if mesh.streams.iter().any(|s| s.coding == Coding::Predicted) {
             sum.add(indices, BUILD_BYTES_PER_CORNER);
         }
-        sum.0
+        // Triangles are decoded before.
+        let triangles = if mesh.method.changes() { 0 } else { compact::memory(vertices, indices) };
+        sum.0.max(triangles)
     }
 
     fn add_nodes(&self, sum: &mut ByteSum) {

@@ -27,6 +27,8 @@ pub(crate) struct StaticMesh {
     /// The bytes it was made from, by which equal meshes of other files are found.
     pub key: StaticMeshKey,
     pub indices: Vec<u32>,
+    /// The point of each vertex, until values are read; empty if `indices` do not bring it.
+    pub vertex_point: Vec<u32>,
     /// LOD levels beside the mesh itself.
     pub lods: Vec<lod::LodLevel>,
     /// The visibility of its triangles, if not all are always visible.

@@ -10,17 +10,9 @@
 //! number    ⌊log₂(n + 1)⌋ as that many ones and a zero [position], at most 31; the lower bits of n + 1, plain
 //! ```
 //!
-//! *Points* are the vertices of one position: a seam cannot open. Triangles are coded by their points
-//! ([`connectivity`]), and positions are values of points ([`prediction`]); everything else belongs to
-//! vertices. If there are as many points as vertices, both are the same. Otherwise the vertices follow,
-//! corner by corner in coding order:
-//!
-//! ```text
-//! first corner of a point    a new vertex
-//! other corners              another than the most recent vertex of the point? [the same of the corner before][has the point several]
-//!                            new?; else the other vertices of the point, the most recent first: is it this one?, at most 16 times, then its number, plain
-//! vertices without triangles a point of their own? else the number of the point, plain
-//! ```
+//! *Points* are the vertices of one position: a seam cannot open. Triangles are coded by their points and then
+//! by their vertices ([`corners`](crate::topology::corners)); positions are values of points ([`prediction`]),
+//! everything else belongs to vertices.
 //!
 //! Frames of one *run* have the same triangles, in the same order: the values of a frame are predicted from
 //! the decoded frames of its run that it may refer to. A frame that brings triangles states its run; the
@@ -37,7 +29,9 @@ use crate::entropy::range::{self, BitCoder, Chance, NumberModel};
 use crate::entropy::symbols;
 use crate::quantize::code::Code;
 use crate::quantize::octahedral;
-use crate::topology::connectivity::{self, TriangleCounts};
+use crate::topology::connectivity::TriangleCounts;
+pub use crate::topology::corners::InputTopology;
+use crate::topology::corners::{CornerBuffers, CornerCoder, CornerContexts, CornerCounts, NO_VERTEX};
 use crate::topology::neighbours::Neighbours;
 #[cfg(feature = "encode")]
 use crate::values::coding::InputValues;
@@ -45,23 +39,17 @@ use crate::values::{Semantic, coding};
 use prediction::{StreamWeights, SurfaceBasis};
 
 // Part of the format.
-const MAX_WALKED_SIBLINGS: usize = 16;
 const MAX_GRAIN: u32 = 255;
 const MAX_WEIGHT: i32 = 1 << 16;
-const NO_VERTEX: u32 = u32::MAX;
 
 /// The adaptive statistics of an access unit.
 #[derive(Clone, Debug, Default)]
 struct ChangingContexts {
-    connectivity: connectivity::ConnectivityContexts,
+    corners: CornerContexts,
     kind: NumberModel,
     sizes: [NumberModel; 5],
     weights: [NumberModel; 2],
     grain: NumberModel,
-    other: [[Chance; 2]; 2],
-    new: Chance,
-    this: Chance,
-    loose: Chance,
 }
 
 /// The head of a frame: its kind, and the numbers of its vertices, points and triangles.
@@ -84,16 +72,14 @@ pub struct FrameHead {
 /// Buffers of a decoder. They are reused; within [`ChangingBuffers::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]
 pub struct ChangingBuffers {
-    connectivity: connectivity::ConnectivityBuffers,
+    corners: CornerBuffers,
     values: prediction::SurfaceBuffers,
     /// The neighbours of vertices, and those of points if these differ.
     neighbours: [Neighbours; 2],
-    /// The first vertex of each point; while connectivity is read, the last one.
+    /// The first vertex of each point.
     vertex: Vec<u32>,
-    /// For each vertex, the previous vertex of the same point.
-    sibling: Vec<u32>,
     /// The triangles as indices of points.
-    corners: Vec<u32>,
+    indices: Vec<u32>,
     normals: Vec<[i64; 3]>,
     geometry: Vec<[i32; 2]>,
     room: (usize, usize),
@@ -108,14 +94,12 @@ impl ChangingBuffers {
         }
         self.room = (want.0.max(had.0), want.1.max(had.1));
         let (vertices, indices) = self.room;
-        self.connectivity.reserve(vertices, indices);
+        self.corners.reserve(vertices, indices);
         self.values.reserve(vertices);
         for neighbours in &mut self.neighbours {
             neighbours.reserve(vertices, indices);
         }
-        for (list, size) in
-            [(&mut self.vertex, vertices), (&mut self.sibling, vertices), (&mut self.corners, indices)]
-        {
+        for (list, size) in [(&mut self.vertex, vertices), (&mut self.indices, indices)] {
             list.reserve(size.saturating_sub(list.len()));
         }
         (self.normals).reserve(vertices.saturating_sub(self.normals.len()));
@@ -124,11 +108,10 @@ impl ChangingBuffers {
 
     /// Returns the bytes of memory for this many vertices and indices.
     pub fn bytes(vertices: u64, indices: u64) -> u64 {
-        // Per vertex: count, at, above, large, twice first, vertex, sibling, normals, geometry.
-        let by_vertex: u64 = 1 + 4 + 16 + 1 + 2 * 4 + 4 + 4 + 24 + 8;
-        // Per index: corners, next, before, queue, edge, a third of a material, twice three of neighbours,
-        // corners.
-        let by_index: u64 = 4 * 4 + 1 + 2 + 2 * 12 + 4;
+        // Per vertex: above, large, twice first, vertex, normals, geometry.
+        let by_vertex = CornerBuffers::BYTES_PER_VERTEX + 16 + 1 + 2 * 4 + 4 + 24 + 8;
+        // Per index: twice three of neighbours, and the point.
+        let by_index = CornerBuffers::BYTES_PER_INDEX + 2 * 12 + 4;
         let vertices = vertices.saturating_mul(by_vertex);
         vertices.saturating_add(indices.saturating_mul(by_index))
     }
@@ -142,10 +125,10 @@ impl ChangingBuffers {
         if point.is_empty() {
             return;
         }
-        self.corners.clear();
+        self.indices.clear();
         let corner = |&v: &u32| point[v as usize];
-        self.corners.extend(indices.iter().map(corner));
-        of_points.fill(&self.corners, points);
+        self.indices.extend(indices.iter().map(corner));
+        of_points.fill(&self.indices, points);
         self.vertex.resize(points, NO_VERTEX);
         for (v, &p) in (0..).zip(point) {
             let slot = &mut self.vertex[p as usize];
@@ -162,51 +145,6 @@ pub struct TriangleBuffers<'a> {
     pub indices: &'a mut [u32],
     /// The point of each vertex; empty if there are as many points as vertices.
     pub point: &'a mut [u32],
-}
-
-/// The triangles of a frame to encode.
-pub struct InputTopology<'a> {
-    given: connectivity::InputTriangles<'a>,
-    vertices: &'a [[u32; 3]],
-    point: &'a [u32],
-    number: Vec<u32>,
-    /// The old number of each vertex, in the new order.
-    pub order: Vec<u32>,
-}
-
-impl<'a> InputTopology<'a> {
-    /// Takes the `vertices` and the `points` of each triangle, the `point` of each vertex, and the `material`
-    /// of each triangle, empty if there is only one.
-    #[cfg(feature = "encode")]
-    pub fn new(
-        vertices: &'a [[u32; 3]],
-        points: &'a [[u32; 3]],
-        point: &'a [u32],
-        point_count: usize,
-        material: &'a [u32],
-    ) -> InputTopology<'a> {
-        InputTopology {
-            given: connectivity::InputTriangles::new(points, material, point_count),
-            vertices,
-            point,
-            number: vec![NO_VERTEX; point.len()],
-            order: Vec::with_capacity(point.len()),
-        }
-    }
-
-    /// Returns the old number of the vertex at a corner in coding order.
-    fn corner(&self, c: usize) -> u32 {
-        let (t, turn) = self.given.order[c / 3];
-        // The triangle behind a gate begins with the half-edge by which it is found.
-        self.vertices[t as usize][(c % 3 + turn as usize) % 3]
-    }
-}
-
-/// The numbers of vertices and points that triangles use.
-#[derive(Clone, Copy)]
-struct UsedCounts {
-    vertices: u32,
-    points: u32,
 }
 
 /// The coder of both directions, encoding and decoding.
@@ -239,171 +177,24 @@ impl<B: BitCoder<Context = Chance>> ChangingCoder<B> {
         head: FrameHead,
         work: &mut ChangingBuffers,
         out: &mut TriangleBuffers<'_>,
-        mut given: Option<&mut InputTopology<'_>>,
+        given: Option<&mut InputTopology<'_>>,
     ) -> Result<(), Corrupt> {
-        let size = TriangleCounts {
-            points: head.points,
-            triangles: head.triangles,
-            materials: out.ranges.len() as u32,
+        let counts = CornerCounts {
+            vertices: head.vertices,
+            triangles: TriangleCounts {
+                points: head.points,
+                triangles: head.triangles,
+                materials: out.ranges.len() as u32,
+            },
         };
-        if size.materials == 0 && size.triangles > 0 {
-            return Err(Corrupt("changing faces: triangles without a material"));
-        }
-        connectivity::code_triangles(
-            &mut self.bits,
-            &mut self.contexts.connectivity,
-            size,
-            &mut work.connectivity,
-            given.as_deref_mut().map(|g| &mut g.given),
-        )?;
-        if !out.point.is_empty() {
-            self.vertices(head, work, out.point, given)?;
-        } else if let Some(given) = given {
-            given.order.clone_from(&given.given.points);
-        }
-        // Orders the triangles by material.
-        let (corners, materials) = (&work.connectivity.corners, &work.connectivity.materials);
-        out.ranges.fill([0, 0]);
-        for &m in materials {
-            out.ranges[m as usize][1] += 3;
-        }
-        let mut first = 0;
-        for range in out.ranges.iter_mut() {
-            let count = range[1];
-            *range = [first, 0];
-            first += count;
-        }
-        for (triangle, &m) in corners.chunks_exact(3).zip(materials) {
-            let [first, count] = &mut out.ranges[m as usize];
-            let at = (*first + *count) as usize;
-            out.indices[at..at + 3].copy_from_slice(triangle);
-            *count += 3;
-        }
+        let (bits, contexts) = (&mut self.bits, &mut self.contexts.corners);
+        CornerCoder { bits, contexts, work: &mut work.corners }.code(counts, out.point, given)?;
+        let indices = &mut *out.indices;
+        work.corners.order_by_material(out.ranges, |_, to, triangle| {
+            indices[3 * to..3 * to + 3].copy_from_slice(&triangle);
+        });
         let (vertices, points) = (head.vertices as usize, head.points as usize);
         work.prepare(out.indices, vertices, points, out.point);
-        Ok(())
-    }
-
-    /// Replaces points by vertices in the corners, and codes vertices without triangles.
-    fn vertices(
-        &mut self,
-        head: FrameHead,
-        work: &mut ChangingBuffers,
-        point: &mut [u32],
-        mut given: Option<&mut InputTopology<'_>>,
-    ) -> Result<(), Corrupt> {
-        let found = self.corners(head, work, point, given.as_deref_mut())?;
-        self.loose(head, found, point, given)
-    }
-
-    /// Codes the vertices of triangles, corner by corner.
-    fn corners(
-        &mut self,
-        head: FrameHead,
-        work: &mut ChangingBuffers,
-        point: &mut [u32],
-        mut given: Option<&mut InputTopology<'_>>,
-    ) -> Result<UsedCounts, Corrupt> {
-        const TOO_MANY_VERTICES: Corrupt = Corrupt("changing faces: more vertices than there are");
-        let (bits, contexts) = (&mut self.bits, &mut self.contexts);
-        let (newest, sibling) = (&mut work.vertex, &mut work.sibling);
-        newest.clear();
-        newest.resize(head.points as usize, NO_VERTEX);
-        sibling.clear();
-        sibling.resize(head.vertices as usize, NO_VERTEX);
-        let (mut known, mut used, mut before) = (0u32, 0u32, 0);
-        for c in 0..work.connectivity.corners.len() {
-            let p = work.connectivity.corners[c];
-            used = used.max(p + 1);
-            let old = given.as_deref().map(|g| g.corner(c));
-            let number = old.and_then(|v| given.as_deref().map(|g| g.number[v as usize]));
-            let last = newest[p as usize];
-            let several = last != NO_VERTEX && sibling[last as usize] != NO_VERTEX;
-            if c % 3 == 0 {
-                before = 0;
-            }
-            let other = last == NO_VERTEX
-                || bits.bit(&mut contexts.other[before][usize::from(several)], number != Some(last));
-            let new = last == NO_VERTEX
-                || other && (!several || bits.bit(&mut contexts.new, number == Some(NO_VERTEX)));
-            let v = if new {
-                let v = known;
-                *point.get_mut(v as usize).ok_or(TOO_MANY_VERTICES)? = p;
-                sibling[v as usize] = last;
-                newest[p as usize] = v;
-                known += 1;
-                if let (Some(given), Some(old)) = (given.as_deref_mut(), old) {
-                    given.number[old as usize] = v;
-                    given.order.push(old);
-                }
-                v
-            } else if other {
-                // Recently used vertices come first.
-                let (mut at, mut from) = (sibling[last as usize], last);
-                let mut left = MAX_WALKED_SIBLINGS;
-                while left > 0 && at != NO_VERTEX && !bits.bit(&mut contexts.this, number == Some(at)) {
-                    (from, at) = (at, sibling[at as usize]);
-                    left -= 1;
-                }
-                if left > 0 && at != NO_VERTEX {
-                    sibling[from as usize] = sibling[at as usize];
-                    sibling[at as usize] = last;
-                    newest[p as usize] = at;
-                    at
-                } else {
-                    let v = bits.raw_bits(bit_width(known - 1), number.unwrap_or(0));
-                    if v >= known || point[v as usize] != p {
-                        return Err(Corrupt("changing faces: a vertex of another point"));
-                    }
-                    v
-                }
-            } else {
-                last
-            };
-            before = usize::from(other && last != NO_VERTEX);
-            work.connectivity.corners[c] = v;
-        }
-        Ok(UsedCounts { vertices: known, points: used })
-    }
-
-    /// Codes the points of vertices without triangles; `found` has the numbers of those used by triangles.
-    fn loose(
-        &mut self,
-        head: FrameHead,
-        found: UsedCounts,
-        point: &mut [u32],
-        mut given: Option<&mut InputTopology<'_>>,
-    ) -> Result<(), Corrupt> {
-        let (bits, contexts) = (&mut self.bits, &mut self.contexts);
-        let UsedCounts { vertices: known, points: mut used } = found;
-        let mut loose = Vec::new();
-        if let Some(given) = given.as_deref_mut() {
-            loose.extend((0..given.number.len() as u32).filter(|&v| given.number[v as usize] == NO_VERTEX));
-            loose.sort_by_key(|&v| given.given.number[given.point[v as usize] as usize]);
-        }
-        for (i, v) in (known..head.vertices).enumerate() {
-            let old = loose.get(i);
-            let wanted = old.and_then(|&v| {
-                let given = given.as_deref()?;
-                Some(given.given.number[given.point[v as usize] as usize])
-            });
-            let own = bits.bit(&mut contexts.loose, wanted == Some(used));
-            let p = match own {
-                true => used,
-                false => bits.raw_bits(bit_width(head.points), wanted.unwrap_or(0)),
-            };
-            used += u32::from(own);
-            if p >= used || used > head.points {
-                return Err(Corrupt("changing faces: a vertex of a point that is not there"));
-            }
-            point[v as usize] = p;
-            if let (Some(given), Some(&old)) = (given.as_deref_mut(), old) {
-                given.order.push(old);
-            }
-        }
-        if used != head.points || known > head.vertices {
-            return Err(Corrupt("changing faces: points without vertices"));
-        }
         Ok(())
     }
 
@@ -418,11 +209,6 @@ impl<B: BitCoder<Context = Chance>> ChangingCoder<B> {
         }
         weights
     }
-}
-
-/// Returns the number of bits of numbers up to `most`.
-fn bit_width(most: u32) -> u32 {
-    32 - most.leading_zeros()
 }
 
 /// The kind of prediction for a stream.
