@@ -78,8 +78,8 @@ test('h07 a damaged frame is told, others play', async () => {
 test('h07 a connection that is lost while playing: the last good frame stays, and it goes on when it is back', async () => {
     const server = await serve({ files: { '/wall.reel': golden('v0/wall_packed.reel') } })
     const reel = await open(server.url('/wall.reel'), { worker: false, resident: 0, readSize: 8 << 10 })
-    // Frames begin at 125,712.
-    server.lost = [128_800, 188_800]
+    // Frames begin at 123,650.
+    server.lost = [126_700, 186_700]
     const good = await reel.instance.still(0, true)
     assert.equal(good.first, 0)
     await fails(reel.instance.still(reel.description.frames - 1), 'Io', /connection/)

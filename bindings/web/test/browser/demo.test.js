@@ -55,8 +55,8 @@ test('h09 ten thousand instances are drawn in one call for each mesh', { skip },
 
 test('h09 over a slow connection it plays before all of it is there', { skip }, async () => {
     const files = { [SLOW]: readFileSync(golden('v0/wall_packed.reel')) }
-    // Frames are the bytes from 125,712 to 216,135.
-    const held = [138_800, 178_800]
+    // Frames are the bytes from 123,650 to 214,073.
+    const held = [136_700, 176_700]
     const { page, server, end } = await demo({ files, rate: 200_000, held, query: `?file=${SLOW}&read=8192` })
     const bar = () =>
         page.evaluate(() => {

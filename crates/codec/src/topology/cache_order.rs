@@ -1,5 +1,5 @@
-//! An order of triangles in which a vertex cache finds most vertices, which encoder and decoder both derive from
-//! the triangles.
+//! An order of triangles in which a vertex cache finds most vertices, which encoder and decoder both derive
+//! from the triangles.
 //!
 //! ```text
 //! fan      the remaining triangles around a vertex, in order. Their corners are its candidates, and are put on a stack
@@ -8,8 +8,8 @@
 //! rank     clock − time, if clock − time + 2 · triangles left ≤ 16: it is still in the cache after its fan; else 0
 //! ```
 //!
-//! Credit: Pedro Sander, Diego Nehab and Joshua Barczak, *Fast Triangle Reordering for Vertex Locality and Reduced
-//! Overdraw*, 2007.
+//! Credit: Pedro Sander, Diego Nehab and Joshua Barczak, *Fast Triangle Reordering for Vertex Locality and
+//! Reduced Overdraw*, 2007.
 
 use std::ops::Range;
 
@@ -82,8 +82,8 @@ impl<'a> CacheOrder<'a> {
         }
     }
 
-    /// Returns the last vertex on the stack that has triangles left, or the first corner of the next triangle that
-    /// is left.
+    /// Returns the last vertex on the stack that has triangles left, or the first corner of the next triangle
+    /// that is left.
     fn seed(&mut self, next: &mut usize, end: usize) -> Option<u32> {
         while let Some(v) = self.stack.pop() {
             if self.left[v as usize] > 0 {

@@ -1,6 +1,6 @@
-//! Static triangles to one or two bits each, as the preset small keeps them: their [corners](super::corners), in
-//! the order in which they are coded; the order in which they are drawn is derived. Gives the points of vertices
-//! as well. Lossless but for the order, which the encoder returns.
+//! Static triangles to one or two bits each, as the preset small keeps them: their [corners](super::corners),
+//! in the order in which they are coded; the order in which they are drawn is derived. Gives the points of
+//! vertices as well. Lossless but for the order, which the encoder returns.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -30,7 +30,8 @@ pub const MARKER: [u8; 5] = [0xFE, 0xFF, 0xFF, 0xFF, 0x0F];
 
 /// Returns the bytes of memory for decoding this many vertices and indices, besides the results.
 pub fn memory(vertices: u64, indices: u64) -> u64 {
-    // Per vertex, besides the coder and the order: its point, its old and new number, the number of its point.
+    // Per vertex, besides the coder and the order: its point, its old and new number, the number of its
+    // point.
     let vertex = CornerBuffers::BYTES_PER_VERTEX + CacheOrder::BYTES_PER_VERTEX + 4 * 4;
     // Per index: as coded and as ordered, and a third of the old and new number of a triangle.
     let index = CornerBuffers::BYTES_PER_INDEX + CacheOrder::BYTES_PER_INDEX + 2 * 4 + 3;
@@ -134,8 +135,8 @@ pub fn encode(
     }
 }
 
-/// Decodes `indices`, three for each triangle, of `vertices` vertices; `ranges` must be the first index and the
-/// number of indices of each material. Returns the point of each vertex.
+/// Decodes `indices`, three for each triangle, of `vertices` vertices; `ranges` must be the first index and
+/// the number of indices of each material. Returns the point of each vertex.
 pub fn decode(
     bytes: &[u8],
     vertices: u32,

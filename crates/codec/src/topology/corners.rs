@@ -1,6 +1,6 @@
 //! Triangles whose corners are vertices of points: the [connectivity] of the points, then the vertex of each
-//! corner. Lossless; the order of triangles, points and vertices is free. Used for meshes whose faces change, and
-//! for the static triangles of the preset small ([`super::compact`]).
+//! corner. Lossless; the order of triangles, points and vertices is free. Used for meshes whose faces change,
+//! and for the static triangles of the preset small ([`super::compact`]).
 //!
 //! *Points* are the vertices of one position. If there are as many points as vertices, both are the same.
 //! Otherwise the vertices follow, corner by corner in coding order:
@@ -59,9 +59,9 @@ impl CornerBuffers {
         self.connectivity.corners.len() / 3
     }
 
-    /// Puts the coded triangles in the order of their materials: sets the first index and the number of indices
-    /// of each material, and calls `put` with each triangle's number in coding order, its new number, and its
-    /// vertices.
+    /// Puts the coded triangles in the order of their materials: sets the first index and the number of
+    /// indices of each material, and calls `put` with each triangle's number in coding order, its new number,
+    /// and its vertices.
     pub(crate) fn order_by_material(
         &self,
         ranges: &mut [[u32; 2]],
@@ -149,7 +149,8 @@ pub(crate) struct CornerCoder<'a, B> {
 
 impl<B: BitCoder<Context = Chance>> CornerCoder<'_, B> {
     /// Encodes the triangles of `given`, or decodes triangles without `given`. They are in the buffers
-    /// afterwards; `point` receives the point of each vertex, and is empty if points and vertices are the same.
+    /// afterwards; `point` receives the point of each vertex, and is empty if points and vertices are the
+    /// same.
     pub fn code(
         &mut self,
         counts: CornerCounts,

@@ -437,9 +437,9 @@ fn orientation(
     Ok(orient(&triangles, &tangents.corners(values.vertices()), vertices))
 }
 
-/// Returns the order of triangles and vertices: that of a regular grid, if they form one, or the one that compact
-/// triangles have in the preset small (both are recorded in `fixed`), else the one that predicts and draws best.
-/// `weld`: the classes of points that coincide in all frames.
+/// Returns the order of triangles and vertices: that of a regular grid, if they form one, or the one that
+/// compact triangles have in the preset small (both are recorded in `fixed`), else the one that predicts and
+/// draws best. `weld`: the classes of points that coincide in all frames.
 fn order(
     fixed: &mut FixedLayout,
     oriented: &Oriented,
@@ -477,17 +477,18 @@ fn order(
     }
 }
 
-/// The bits of a plain triangle below which triangles come in an order that repeats: values and the source map
-/// then also repeat, which any other order would end.
+/// The bits of a plain triangle below which triangles come in an order that repeats: values and the source
+/// map then also repeat, which any other order would end.
 const REGULAR_TRIANGLE_BITS: usize = 1;
 
-/// The part of plain triangles, points and source map that compact ones must save, and bytes besides: plain ones of
-/// several meshes are compressed together and then take less than each alone, and so do values in their order.
+/// The part of plain triangles, points and source map that compact ones must save, and bytes besides: plain
+/// ones of several meshes are compressed together and then take less than each alone, and so do values in
+/// their order.
 const MIN_COMPACT_SAVING: (usize, usize) = (1, 6);
 const MIN_COMPACT_BYTES: usize = 32;
 
-/// Returns the order of compact triangles and their bytes, if the preset is small and they take clearly less, with their
-/// source map, than triangles in the order `plain` and the points of its vertices.
+/// Returns the order of compact triangles and their bytes, if the preset is small and they take clearly less,
+/// with their source map, than triangles in the order `plain` and the points of its vertices.
 fn compact_order(
     plain: &TriangleOrder,
     fixed: &FixedLayout,
@@ -615,8 +616,8 @@ pub fn tangent_groups(
     Ok(())
 }
 
-/// Returns, by vertex, the number of its point, without gaps, and the number of points: vertices of one position
-/// in all frames share one. `source`: the point of each vertex in the source.
+/// Returns, by vertex, the number of its point, without gaps, and the number of points: vertices of one
+/// position in all frames share one. `source`: the point of each vertex in the source.
 fn welded(weld: Option<&Splitter>, source: impl Iterator<Item = u32>) -> (Vec<u32>, usize) {
     let class = |point: u32| weld.map_or(point, |classes| classes.class_of(point));
     let mut point: Vec<u32> = source.map(class).collect();

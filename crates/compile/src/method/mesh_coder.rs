@@ -410,8 +410,9 @@ impl MeshCoder {
         position_bytes
     }
 
-    /// Returns the table by which static values are predicted, and its bytes: the one chosen over positions, unless
-    /// it only serves values that do not change. Then it is the one with which these take the fewest bytes.
+    /// Returns the table by which static values are predicted, and its bytes: the one chosen over positions,
+    /// unless it only serves values that do not change. Then it is the one with which these take the fewest
+    /// bytes.
     fn static_table(&self) -> (PredictorTable, Vec<u8>) {
         let (plan, mut bytes) = (&*self.plan, Vec::new());
         let (true, Some(fixed)) = (self.has_table(), &plan.prepared.fixed) else {

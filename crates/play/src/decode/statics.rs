@@ -90,6 +90,26 @@ fn read_indices(record: &MeshRecord, bytes: &[u8]) -> Result<(Vec<u32>, Vec<u32>
     Ok((indices, Vec::new()))
 }
 
+/// Returns the point of each vertex: `compact`, which the triangles bring, or, if it is empty, from the start
+/// of the values.
+fn read_points(
+    record: &MeshRecord,
+    compact: Vec<u32>,
+    bytes: &[u8],
+    used: &mut usize,
+) -> Result<Vec<u32>, Corrupt> {
+    if compact.is_empty() {
+        let mut points = vec![0; record.vertices as usize];
+        *used += weld::decode(bytes, record.points, &mut points)?;
+        return Ok(points);
+    }
+    // Points are numbered by their first vertices, without gaps.
+    match compact.iter().max() {
+        Some(most) if most + 1 == record.points => Ok(compact),
+        _ => Err(Corrupt("another number of points than the triangles have")),
+    }
+}
+
 /// Reads the static values of a mesh; without `attributes`, animated vertex attributes are skipped.
 fn read_values(
     record: &MeshRecord,
@@ -100,17 +120,10 @@ fn read_values(
 ) -> Result<(), Corrupt> {
     let vertices = record.vertices as usize;
     let mut used = 0;
-    let has_fixed_point = record.streams.iter().any(|s| s.coding.has_fixed_point());
-    let mut points = std::mem::take(&mut mesh.vertex_point);
-    if has_fixed_point && !points.is_empty() {
-        // Points are numbered by their first vertices, without gaps.
-        if points.iter().max().is_none_or(|most| most + 1 != record.points) {
-            return Err(Corrupt("another number of points than the triangles have"));
-        }
-    } else if has_fixed_point {
-        points.resize(vertices, 0);
-        used += weld::decode(bytes, record.points, &mut points)?;
-    }
+    let points = match record.streams.iter().any(|s| s.coding.has_fixed_point()) {
+        true => read_points(record, std::mem::take(&mut mesh.vertex_point), bytes, &mut used)?,
+        false => Vec::new(),
+    };
     if record.has_table {
         let (table, size) = parallelogram::decode_table(remaining(bytes, used), &mesh.indices, vertices)?;
         mesh.predictor_table = table;

@@ -10,9 +10,9 @@
 //! number    ⌊log₂(n + 1)⌋ as that many ones and a zero [position], at most 31; the lower bits of n + 1, plain
 //! ```
 //!
-//! *Points* are the vertices of one position: a seam cannot open. Triangles are coded by their points and then
-//! by their vertices ([`corners`](crate::topology::corners)); positions are values of points ([`prediction`]),
-//! everything else belongs to vertices.
+//! *Points* are the vertices of one position: a seam cannot open. Triangles are coded by their points and
+//! then by their vertices ([`corners`](crate::topology::corners)); positions are values of points
+//! ([`prediction`]), everything else belongs to vertices.
 //!
 //! Frames of one *run* have the same triangles, in the same order: the values of a frame are predicted from
 //! the decoded frames of its run that it may refer to. A frame that brings triangles states its run; the
