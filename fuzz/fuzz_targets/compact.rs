@@ -32,7 +32,8 @@ fuzz_target!(|data: &[u8]| {
         .collect();
     let given: Vec<[u32; 3]> =
         rest.as_chunks::<3>().0.iter().map(|t| t.map(|b| u32::from(b) % vertices)).collect();
-    let material: Vec<u32> = rest.iter().take(given.len()).map(|b| u32::from(*b) % materials as u32).collect();
+    let material: Vec<u32> =
+        rest.iter().take(given.len()).map(|b| u32::from(*b) % materials as u32).collect();
     let coded = compact::encode(&given, (&point, next as usize), (&material, materials));
     let mut out = vec![0; 3 * given.len()];
     let points = compact::decode(&coded.bytes, vertices, &coded.ranges, &mut out).expect("what was encoded");
