@@ -7,9 +7,9 @@ use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::skin::Skin;
 use meshreel_codec::mesh::table_sets::TableSets;
-use meshreel_codec::record::{Coding, Method};
+use meshreel_codec::record::{ChunkLocation, Coding, Method};
 use meshreel_codec::topology::grid::GridShape;
-use meshreel_codec::topology::weld;
+use meshreel_codec::topology::{compact, weld};
 use meshreel_compile::{Report, Silent, compile};
 use meshreel_options::{MethodChoice, Options, PartsChoice, Preset, Tolerance};
 use meshreel_scene::{
@@ -364,17 +364,21 @@ fn no_static_part_breaks_the_decoder() {
     for (scene, method) in [(mixed(), MethodChoice::Rigid), (bent(), MethodChoice::Skinned)] {
         let (reel, _) = compiled(&scene, &options(method));
         let mesh = &reel.description().meshes[0];
-        let (mut packed, at) = (Vec::new(), mesh.values);
-        reel.reader().read_chunk(at.chunk as usize, &mut packed).unwrap();
-        let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
-        Decompressor::new().decompress(&packed, &mut content).unwrap();
-        let values = &content[at.offset as usize..][..at.size as usize];
-        let mut points = vec![0; mesh.vertices as usize];
-        let used = weld::decode(values, mesh.points, &mut points).unwrap();
+        let located = |at: ChunkLocation| {
+            let mut packed = Vec::new();
+            reel.reader().read_chunk(at.chunk as usize, &mut packed).unwrap();
+            let mut content = vec![0; Decompressor::raw_size(&packed).unwrap()];
+            Decompressor::new().decompress(&packed, &mut content).unwrap();
+            content[at.offset as usize..][..at.size as usize].to_vec()
+        };
+        let (connectivity, values) = (located(mesh.connectivity), located(mesh.values));
+        let ranges: Vec<[u32; 2]> = mesh.materials.iter().map(|m| [m.first, m.count]).collect();
+        let (mut points, mut indices) = (vec![0; mesh.vertices as usize], vec![0; mesh.indices as usize]);
+        let compact = compact::decode(&connectivity, mesh.vertices, &ranges, &mut indices);
+        let used = if compact.is_ok() { 0 } else { weld::decode(&values, mesh.points, &mut points).unwrap() };
+        points = compact.unwrap_or(points);
         let (bytes, _) = meshreel_codec::take_length_prefixed(&values[used..]).unwrap();
-        let decoder = FrameDecoder::new(&reel).unwrap();
-        let indices = decoder.mesh(0).indices();
-        let triangles: Vec<u32> = indices.iter().map(|&v| points[v as usize]).collect();
+        let triangles: Vec<u32> = reel.indices(0).unwrap().iter().map(|&v| points[v as usize]).collect();
         let shape = reel.grid(0).unwrap().map(|[width, height]| GridShape {
             width,
             height,

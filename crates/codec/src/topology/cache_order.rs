@@ -2,10 +2,11 @@
 //! from the triangles.
 //!
 //! ```text
-//! fan      the remaining triangles around a vertex, in order. Their corners are its candidates, and are put on a stack
-//! time     of a vertex: the clock when it last came into the cache. A corner that came 16 or more ticks ago, or never, comes again: the clock + 1
-//! next     of the candidates that have triangles left, the first with the highest rank; else the last on the stack that has; else the next in order of the triangles
-//! rank     clock − time, if clock − time + 2 · triangles left ≤ 16: it is still in the cache after its fan; else 0
+//! fan      of a vertex: its triangles of this material that are left, in coding order, are taken out. Their corners, in order, are candidates and go on a stack, which is empty when a material begins
+//! clock    17 at first. A corner in order: if clock − its time > 16, its time is the clock, and the clock is 1 more. Times are 0 at first; clock and times are kept from material to material
+//! next     of the candidates of the last fan that have triangles left, the first of those with the highest rank. If there is none: the stack is popped up to a vertex that has triangles left;
+//!          if there is none: the first corner of the first triangle that is left
+//! rank     age = clock − time; age if age + 2 · triangles left ≤ 16, else 0
 //! ```
 //!
 //! Credit: Pedro Sander, Diego Nehab and Joshua Barczak, *Fast Triangle Reordering for Vertex Locality and

@@ -5,11 +5,11 @@
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
 //! | 0 | 5 | `marker` | `FE FF FF FF 0F` |
-//! | 5 | 1 … 5 | `points` | varint |
-//! | … | rest | `corners` | one string of the range coder, all chances even at first |
+//! | 5 | 1 … 5 | `points` | varint, at most the number of vertices |
+//! | … | rest | `corners` | triangles of points, as many materials as the mesh has; all chances are even at first |
 //!
 //! ```text
-//! triangles  of one material after the other; in each material, from coding order, in the order of a vertex cache (cache_order.rs)
+//! triangles  of one material after the other; each material's are put from coding order into the order of a vertex cache
 //! vertices   numbered in the order in which these triangles use them; then those without triangles, in coding order
 //! points     numbered by their first vertices
 //! ```

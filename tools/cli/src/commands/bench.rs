@@ -47,10 +47,15 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
     let in_file = |error: meshreel::Error| Failure::from(error).or_at(&arguments.file);
     let bytes = Arc::new(bytes);
     let limits = limits(!arguments.no_attributes);
-    let reel = Reel::from_named_source(bytes.clone(), &arguments.file, &limits).map_err(in_file)?;
+    let open = || Reel::from_named_source(bytes.clone(), &arguments.file, &limits);
+    let reel = open().map_err(in_file)?;
     let budget = Duration::from_secs_f64(arguments.seconds.max(0.01));
-    let mut report = Bench::new(&reel, bytes).map_err(in_file)?.measure(budget).map_err(in_file)?;
+    // A decoder reads the static data of all meshes.
+    let opening = best_seconds(budget, || FrameDecoder::new(&open()?).map(drop)).map_err(in_file)?;
+    let mut report = Bench::new(&reel, bytes.clone()).map_err(in_file)?.measure(budget).map_err(in_file)?;
     report.clips = poses::measure(&reel, budget)?;
+    report.opening_seconds = opening;
+    report.triangles = reel.description().meshes.iter().map(|mesh| u64::from(mesh.indices) / 3).sum();
     report.file = arguments.file.display().to_string();
     output.result(&report, false, || report.text())?;
     Ok(ExitCode::SUCCESS)
@@ -200,7 +205,7 @@ impl<'a> Bench<'a> {
             stage("positions to f32", best_seconds(budget, || self.positions(frames))?);
             stage("interpolated to f32", self.interpolated(budget, frames)?);
         }
-        Ok(BenchReport { file: String::new(), frames, raw_position_bytes, stages, clips: Vec::new() })
+        Ok(BenchReport { frames, raw_position_bytes, stages, ..BenchReport::default() })
     }
 
     /// Decodes frames in this order; none is left from the pass before.
@@ -287,10 +292,14 @@ impl<'a> Bench<'a> {
 }
 
 /// The time of each stage, as `--json` prints it.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct BenchReport {
     file: String,
     frames: usize,
+    /// Seconds to open the file in memory and make a decoder, with the static data of all meshes.
+    opening_seconds: f64,
+    /// The triangles of all meshes; of meshes whose faces change, those of the largest frame.
+    triangles: u64,
     /// 12 bytes for each source point of each frame.
     raw_position_bytes: u64,
     stages: Vec<Stage>,
@@ -351,6 +360,11 @@ impl BenchReport {
                 table(&["stage", "M vertices/s", "MB/s of raw positions", "ms per frame", "frames/s"], &rows)
             ),
         };
+        if self.triangles > 0 {
+            let each = self.opening_seconds * 1e9 / self.triangles as f64;
+            let (ms, triangles) = (self.opening_seconds * 1e3, self.triangles);
+            text += &format!("\nopened with {triangles} triangles in {ms:.3} ms, {each:.0} ns each\n");
+        }
         if !self.clips.is_empty() {
             text += &poses::speed_table(&self.clips);
         }

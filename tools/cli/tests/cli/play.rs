@@ -312,9 +312,11 @@ fn bench_measures_every_stage() {
     let json = run_line("bench $A --json --seconds 0.01", &paths).expect(0).json();
     let stages = json["stages"].as_array().unwrap();
     assert!(stages.len() >= 6);
+    assert!(json["opening_seconds"].as_f64().unwrap() > 0.0 && json["triangles"].as_u64().unwrap() > 0);
     for stage in stages {
         assert!(stage["mb_per_second"].as_f64().unwrap() > 0.0, "{stage}");
     }
     let text = run_line("bench $A --seconds 0.01 --no-attributes", &paths).expect(0).stdout;
     assert!(text.contains("memcpy") && text.contains("plain block decompression"));
+    assert!(text.contains("opened with"));
 }
