@@ -3,7 +3,9 @@
 
 use crate::Error;
 use crate::codec_terms::block_format;
-use crate::mesh::prepared::{FixedLayout, MeshChannels, NormalOrigin, Prepared, VertexChannel};
+use crate::mesh::prepared::{
+    FixedLayout, MeshChannels, NormalOrigin, Prepared, VertexChannel, number_classes,
+};
 use crate::mesh::source::{MeshSource, PositionScan, replace_non_finite, velocities};
 use crate::mesh::streams::{RequestedValues, Scratch, VertexValues};
 use meshreel_codec::entropy::block::Compressor;
@@ -523,7 +525,7 @@ fn compact_order(
         ranges: coded.ranges.into_iter().map(|[first, count]| (first, count)).collect(),
     };
     bytes.clear();
-    weld::encode(&welded(None, plain.vertex_order.iter().map(|&v| point[v as usize])).0, &mut bytes);
+    weld::encode(&number_classes(plain.vertex_order.iter().map(|&v| point[v as usize])).0, &mut bytes);
     let mut sizes = [indices + size(&bytes), coded.bytes.len()];
     if !options.strip {
         for (order, size_of) in [plain, &order].into_iter().zip(&mut sizes) {
@@ -620,18 +622,7 @@ pub fn tangent_groups(
 /// position in all frames share one. `source`: the point of each vertex in the source.
 fn welded(weld: Option<&Splitter>, source: impl Iterator<Item = u32>) -> (Vec<u32>, usize) {
     let class = |point: u32| weld.map_or(point, |classes| classes.class_of(point));
-    let mut point: Vec<u32> = source.map(class).collect();
-    let mut number = vec![u32::MAX; point.iter().max().map_or(0, |m| *m as usize + 1)];
-    let mut next = 0;
-    for point in &mut point {
-        let slot = &mut number[*point as usize];
-        if *slot == u32::MAX {
-            *slot = next;
-            next += 1;
-        }
-        *point = *slot;
-    }
-    (point, next as usize)
+    number_classes(source.map(class))
 }
 
 /// Returns, by vertex, the first one whose position is the same in all frames; `None` if all differ.

@@ -157,20 +157,27 @@ pub struct FixedLayout {
 /// Returns, by vertex, the number of its point, without gaps: vertices that coincide in all frames share one.
 pub fn welded_points(fixed: &FixedLayout) -> Vec<u32> {
     let count = fixed.vertex_point.len();
-    let Some(weld) = &fixed.weld else {
-        return (0..count as u32).collect();
-    };
-    let mut number = vec![u32::MAX; count];
+    match &fixed.weld {
+        Some(weld) => number_classes(weld.iter().copied()).0,
+        None => (0..count as u32).collect(),
+    }
+}
+
+/// Numbers classes in the order in which they first occur, without gaps. Returns the number of each entry's
+/// class, and the number of classes.
+pub fn number_classes(classes: impl Iterator<Item = u32>) -> (Vec<u32>, usize) {
+    let mut out: Vec<u32> = classes.collect();
+    let mut number = vec![u32::MAX; out.iter().max().map_or(0, |m| *m as usize + 1)];
     let mut next = 0;
-    let of = |&first: &u32| {
-        let slot = &mut number[first as usize];
+    for class in &mut out {
+        let slot = &mut number[*class as usize];
         if *slot == u32::MAX {
             *slot = next;
             next += 1;
         }
-        *slot
-    };
-    weld.iter().map(of).collect()
+        *class = *slot;
+    }
+    (out, next as usize)
 }
 
 /// Returns the largest diagonal of the object-space bounds of a frame.
