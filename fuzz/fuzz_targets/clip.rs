@@ -49,12 +49,18 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let plan = &stored.layout;
-    let mut scratch = Scratch::new(plan);
+    let (mut scratch, mut apart) = (Scratch::new(plan), Scratch::new(plan));
     let mut pose = vec![Transform::IDENTITY; skeleton.parents.len()];
     for s in 0..plan.segments().min(8) {
         if stored.decode(s, &mut scratch).is_ok() {
-            for i in 0..=plan.key(s + 1) - plan.key(s) {
+            let length = plan.key(s + 1) - plan.key(s);
+            for i in 0..=length {
                 plan.pose(scratch.sample(plan, i), &mut pose);
+            }
+            // Samples one by one, in another order, are the same.
+            assert!(stored.begin_segment(s, &mut apart).is_ok());
+            for i in (0..=length).map(|i| i * 7919 % (length + 1)) {
+                assert_eq!(stored.decode_sample((s, i), &mut apart), Ok(scratch.sample(plan, i)));
             }
         }
     }

@@ -6,7 +6,6 @@ use crate::clip::prediction::{KAPPA_PER_STEP, WeightedSamples, add_angle_kappa, 
 use crate::clip::schedule::{self, ScheduledSample, Taps};
 use crate::clip::step::{JointSteps, steps};
 use crate::clip::{ClipHeader, RotationSubTrack, Skeleton, VectorSubTrack, fixed_point_rotation};
-use crate::entropy::symbols::{Activity, Bucket, Means};
 use crate::quantize::rotation::{self, Quaternion};
 use crate::sort;
 use crate::transform::Transform;
@@ -267,20 +266,6 @@ impl ClipLayout {
         &self.rest
     }
 
-    /// Returns the probability table for component `c` of `group`.
-    #[inline]
-    pub fn bucket(
-        &self,
-        activity: &Activity,
-        means: &Means,
-        c: usize,
-        level: usize,
-        group: &AnimatedSubTrack,
-        around: [&[u8]; 2],
-    ) -> Bucket {
-        activity.bucket(means, c, level, group.joint_component, [around[0][c], around[1][c]])
-    }
-
     /// Returns the part of κ of component `c` that its sources predict, given κ of all components before it.
     #[inline]
     pub fn predicted_kappa(&self, c: usize, kappa: &[i64]) -> i64 {
@@ -307,6 +292,11 @@ impl AnimatedSubTrack {
             _ => std::f64::consts::TAU / 1_099_511_627_776.0,
         };
         self.turn.map(|row| row.map(|v| v as f64 * unit))
+    }
+
+    /// Returns `true` if it is the first of its joint.
+    pub fn begins_joint(&self) -> bool {
+        self.component == self.joint_component
     }
 
     /// Predicts this sub-track from the samples `taps`; `words` holds samples of `stride` codes.

@@ -70,8 +70,8 @@ pub fn coding_order(length: usize, log: u32) -> impl Iterator<Item = ScheduledSa
     })
 }
 
-/// Returns the samples from which sample `t` at distance `h` is predicted.
-pub fn taps(t: usize, h: usize, length: usize) -> Taps {
+/// Returns the samples from which sample `t` at distance `h` is predicted, as in [`Taps`], and their number.
+pub fn tap_samples(t: usize, h: usize, length: usize) -> ([usize; MAX_TAPS], usize) {
     let (left, right) = (t - h, (t + h).min(length));
     let mut at = [left, right, 0, 0];
     let mut count = 2;
@@ -85,12 +85,23 @@ pub fn taps(t: usize, h: usize, length: usize) -> Taps {
         at[count] = far;
         count += 1;
     }
+    (at, count)
+}
+
+/// The weights of four samples, none of which is nearer because the segment ends.
+const USUAL_WEIGHTS: [i32; MAX_TAPS] = [36864, 36864, -4096, -4096];
+
+/// Returns the samples from which sample `t` at distance `h` is predicted, and their weights.
+pub fn taps(t: usize, h: usize, length: usize) -> Taps {
+    let (samples, count) = tap_samples(t, h, length);
+    if count == MAX_TAPS && samples[3] == t + 3 * h {
+        return Taps { samples, weights: USUAL_WEIGHTS, count };
+    }
     let mut distances = [0; MAX_TAPS];
-    for (distance, &at) in distances.iter_mut().zip(&at[..count]) {
+    for (distance, &at) in distances.iter_mut().zip(&samples[..count]) {
         *distance = at as i64 - t as i64;
     }
-    let weight = weights(&distances[..count]);
-    Taps { samples: at, weights: weight, count }
+    Taps { samples, weights: weights(&distances[..count]), count }
 }
 
 /// Returns the weights of the polynomial through at most [`MAX_TAPS`] samples at these distances, which must
@@ -135,6 +146,9 @@ mod tests {
 
     #[test]
     fn weights_are_the_usual_ones() {
+        for h in [1, 2, 4, 8, 16] {
+            assert_eq!(taps(3 * h, h, 8 * h).weights, weights(&[-1, 1, -3, 3].map(|d| d * h as i64)));
+        }
         assert_eq!(taps(3, 1, 8).weights, [36864, 36864, -4096, -4096]);
         assert_eq!(taps(1, 1, 2).weights, [32768, 32768, 0, 0]);
         // Samples left, right, outer right have the weights 3/8, 3/4, −1/8.

@@ -236,6 +236,8 @@ pub struct Activity {
     pub ratio: Vec<u8>,
     /// The sum and the number of all ratios so far.
     all: (u32, u32),
+    /// The sum and the number of the ratios of the current joint, at most nine.
+    joint: (u32, u32),
     /// 26·p + 51·f of the current sub-track.
     around: u32,
 }
@@ -248,14 +250,19 @@ impl Activity {
     pub fn begin_sample(&mut self, count: usize) {
         self.ratio.clear();
         self.ratio.resize(count, RATIO_ONE as u8);
-        self.all = (0, 0);
+        (self.all, self.joint) = ((0, 0), (0, 0));
         self.around = (26 + 51) * RATIO_ONE;
     }
 
-    /// Begins a sub-track. `parent`: components of the parent joint, at most nine.
+    /// Begins a sub-track; `first` if it is the first of its joint. `parent`: components of the parent joint,
+    /// at most nine.
     #[inline]
-    pub fn begin_sub_track(&mut self, parent: (usize, usize)) {
-        let p = self.mean(parent.0, parent.1);
+    pub fn begin_sub_track(&mut self, first: bool, parent: (usize, usize)) {
+        if first {
+            self.joint = (0, 0);
+        }
+        let own = &self.ratio[parent.0..parent.1];
+        let p = mean_ratio((own.iter().map(|ratio| u32::from(*ratio)).sum(), own.len() as u32));
         let f = match self.all {
             (_, 0) => RATIO_ONE,
             (sum, count) => sum / count,
@@ -263,35 +270,33 @@ impl Activity {
         self.around = 26 * p + 51 * f;
     }
 
-    /// Returns the mean ratio of some components, at most nine.
-    #[inline]
-    fn mean(&self, from: usize, to: usize) -> u32 {
-        match to - from {
-            0 => RATIO_ONE,
-            n => {
-                let sum: u32 = self.ratio[from..to].iter().map(|r| u32::from(*r)).sum();
-                (sum * RECIPROCALS[n.min(9)]) >> 16
-            }
-        }
-    }
-
-    /// Returns the table for component `c`. `own`: first component of its joint; `around`: ratios of this
-    /// component at the samples between which this one lies.
-    #[inline]
-    pub fn bucket(&self, means: &Means, c: usize, level: usize, own: usize, around: [u8; 2]) -> Bucket {
+    /// Returns the table for component `c` of the current sub-track. `around`: ratios of this component at
+    /// the samples between which this one lies.
+    #[inline(always)]
+    pub fn bucket(&self, means: &Means, c: usize, level: usize, around: [u8; 2]) -> Bucket {
         let t = (u32::from(around[0]) + u32::from(around[1])) / 2;
-        let weight = 77 * RATIO_ONE + 56 * t + 46 * self.mean(own, c) + self.around;
+        let weight = 77 * RATIO_ONE + 56 * t + 46 * mean_ratio(self.joint) + self.around;
         let sigma = (u64::from(means.mean(c, level)) * u64::from(weight)) >> 14;
         Bucket::from_sigma(sigma.min(1 << 28) as u32)
     }
 
     /// Records the residual of component `c`.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, means: &Means, c: usize, level: usize, k: i32) {
         let r = ratio(k, means.mean(c, level));
-        self.ratio[c] = r.min(255) as u8;
-        self.all.0 += r;
-        self.all.1 += 1;
+        let stored = r.min(255) as u8;
+        self.ratio[c] = stored;
+        self.all = (self.all.0 + r, self.all.1 + 1);
+        self.joint = (self.joint.0 + u32::from(stored), self.joint.1 + 1);
+    }
+}
+
+/// Returns the mean of at most nine ratios, from their sum and their number.
+#[inline(always)]
+fn mean_ratio((sum, count): (u32, u32)) -> u32 {
+    match count {
+        0 => RATIO_ONE,
+        n => (sum * RECIPROCALS[n.min(9) as usize]) >> 16,
     }
 }
 
@@ -373,6 +378,13 @@ impl Encoder {
     }
 }
 
+/// A place between two symbols in the bytes of a [`Decoder`].
+#[derive(Clone, Copy, Debug)]
+pub struct DecoderPosition {
+    state: u32,
+    position: usize,
+}
+
 /// Decodes symbols in the order in which they were added. Words beyond the end read as zeros;
 /// [`Decoder::finish`] detects that.
 pub struct Decoder<'a> {
@@ -389,6 +401,19 @@ impl<'a> Decoder<'a> {
             None => (MIN_STATE, bytes.len()),
         };
         Decoder { state, bytes, position: at }
+    }
+
+    /// Continues from a place that [`Decoder::position`] returned for the same bytes; `None` is their start.
+    pub fn resume(bytes: &'a [u8], from: Option<DecoderPosition>) -> Decoder<'a> {
+        match from {
+            Some(DecoderPosition { state, position }) => Decoder { state, bytes, position },
+            None => Decoder::new(bytes),
+        }
+    }
+
+    /// Returns the place before the next symbol.
+    pub fn position(&self) -> DecoderPosition {
+        DecoderPosition { state: self.state, position: self.position }
     }
 
     #[inline(always)]
@@ -485,7 +510,7 @@ impl SymbolCoder for Encoder {
 }
 
 impl SymbolCoder for Decoder<'_> {
-    #[inline]
+    #[inline(always)]
     fn symbol(&mut self, bucket: Bucket, _: i32) -> i32 {
         self.decode(bucket)
     }

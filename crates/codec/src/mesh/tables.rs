@@ -100,16 +100,28 @@ impl TokenTables {
     /// Returns the bits that the counted tokens take with these tables, without raw bits.
     #[cfg(feature = "encode")]
     pub fn bits(&self, counts: &TokenCounts) -> f64 {
-        let lengths = self.tables.iter().map(|t| {
+        self.bits_by(&self.lengths(), &counts.occurring())
+    }
+
+    /// Does the same as [`TokenTables::bits`] for many tables and tokens that occur: `lengths` are those of
+    /// [`TokenTables::lengths`].
+    #[cfg(feature = "encode")]
+    pub(in crate::mesh) fn bits_by(&self, lengths: &[TokenLengths], tokens: &OccurringTokens) -> f64 {
+        let context = |(c, tokens): &(usize, Vec<(u8, u32)>)| -> f64 {
+            let lengths = &lengths[usize::from(self.map[*c])];
+            tokens.iter().map(|&(token, n)| f64::from(n) * lengths[usize::from(token)]).sum()
+        };
+        tokens.iter().map(context).sum()
+    }
+
+    /// Returns the bits of each token, per table.
+    #[cfg(feature = "encode")]
+    pub(in crate::mesh) fn lengths(&self) -> Vec<TokenLengths> {
+        let of_table = |t: &Frequencies| {
             let escape = 48.0 + bits_of(t[usize::from(ESCAPE)].max(1));
             t.map(|f| if f == 0 { escape } else { bits_of(f) })
-        });
-        let lengths: Vec<[f64; TOKENS]> = lengths.collect();
-        let context = |(c, n): (usize, &[u32; TOKENS])| -> f64 {
-            let l = &lengths[usize::from(self.map[c])];
-            (0..TOKENS).filter(|&t| n[t] > 0).map(|t| f64::from(n[t]) * l[t]).sum()
         };
-        counts.counts.iter().enumerate().map(context).sum()
+        self.tables.iter().map(of_table).collect()
     }
 
     /// Codes the tables.
@@ -326,18 +338,31 @@ impl Lengths {
     }
 }
 
+/// The bits of each token with one table.
+#[cfg(feature = "encode")]
+pub(in crate::mesh) type TokenLengths = [f64; TOKENS];
+
+/// Contexts, ascending, with the tokens that occur in each and their counts.
+#[cfg(feature = "encode")]
+pub(in crate::mesh) type OccurringTokens = Vec<(usize, Vec<(u8, u32)>)>;
+
 /// Token counts by context, from which tables are made.
 #[cfg(feature = "encode")]
 #[derive(Debug, Clone)]
 pub struct TokenCounts {
+    /// The row of each context; [`NO_ROW`] if it does not occur.
+    rows: Box<[u16; CONTEXTS]>,
     counts: Vec<[u32; TOKENS]>,
 }
+
+#[cfg(feature = "encode")]
+const NO_ROW: u16 = u16::MAX;
 
 #[cfg(feature = "encode")]
 impl Default for TokenCounts {
     /// Starts with no tokens counted.
     fn default() -> TokenCounts {
-        TokenCounts { counts: vec![[0; TOKENS]; CONTEXTS] }
+        TokenCounts { rows: Box::new([NO_ROW; CONTEXTS]), counts: Vec::new() }
     }
 }
 
@@ -346,28 +371,57 @@ impl TokenCounts {
     /// Counts a token `times` times.
     #[inline(always)]
     pub fn add(&mut self, context: u16, token: u8, times: u32) {
-        self.counts[usize::from(context)][usize::from(token)] += times;
+        self.row_mut(usize::from(context))[usize::from(token)] += times;
+    }
+
+    #[inline(always)]
+    fn row_mut(&mut self, context: usize) -> &mut [u32; TOKENS] {
+        let row = &mut self.rows[context];
+        if *row == NO_ROW {
+            *row = self.counts.len() as u16;
+            self.counts.push([0; TOKENS]);
+        }
+        &mut self.counts[usize::from(*row)]
+    }
+
+    /// Returns the counts of a context.
+    fn row(&self, context: usize) -> &[u32; TOKENS] {
+        static NOTHING_COUNTED: [u32; TOKENS] = [0; TOKENS];
+        self.counts.get(usize::from(self.rows[context])).unwrap_or(&NOTHING_COUNTED)
+    }
+
+    /// Returns the contexts that occur, with their counts, ascending.
+    fn contexts(&self) -> impl Iterator<Item = (usize, &[u32; TOKENS])> {
+        (0..CONTEXTS).filter(|&c| self.rows[c] != NO_ROW).map(|c| (c, self.row(c)))
+    }
+
+    /// Returns the tokens that occur.
+    pub(in crate::mesh) fn occurring(&self) -> OccurringTokens {
+        let tokens = |counts: &[u32; TOKENS]| {
+            (0u8..).zip(counts).filter(|(_, n)| **n > 0).map(|(token, n)| (token, *n)).collect()
+        };
+        self.contexts().map(|(c, counts)| (c, tokens(counts))).collect()
     }
 
     /// Adds the counts of other frames.
     pub fn merge(&mut self, other: &TokenCounts) {
-        for (a, b) in self.counts.iter_mut().zip(&other.counts) {
-            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        for (c, b) in other.contexts() {
+            self.row_mut(c).iter_mut().zip(b).for_each(|(a, b)| *a += b);
         }
     }
 
     /// Returns the fraction of tokens that are 0.
     pub fn zero_fraction(&self) -> f64 {
         let sum = |part: &[u32]| part.iter().map(|&n| f64::from(n)).sum::<f64>();
-        let all: f64 = self.counts.iter().map(|c| sum(c)).sum();
-        let zeros: f64 = self.counts.iter().map(|c| sum(&c[..1])).sum();
+        let all: f64 = self.contexts().map(|(_, counts)| sum(counts)).sum();
+        let zeros: f64 = self.contexts().map(|(_, counts)| sum(&counts[..1])).sum();
         zeros / all.max(1.0)
     }
 
     /// Adds other counts, multiplied by `times`.
     pub fn merge_weighted(&mut self, other: &TokenCounts, times: f64) {
-        for (a, b) in self.counts.iter_mut().zip(&other.counts) {
-            for (a, b) in a.iter_mut().zip(b) {
+        for (c, b) in other.contexts() {
+            for (a, b) in self.row_mut(c).iter_mut().zip(b) {
                 *a = a.saturating_add((f64::from(*b) * times).round() as u32);
             }
         }
@@ -382,7 +436,7 @@ impl TokenCounts {
         for k in 0..=8 {
             let members: Vec<usize> = (0..CONTEXTS)
                 .filter(|c| shift(context_neighbour_class(*c)) == k)
-                .filter(|&c| self.counts[c].iter().any(|n| *n > 0))
+                .filter(|&c| self.row(c).iter().any(|n| *n > 0))
                 .collect();
             clusters.extend(self.cluster(&members, if k == 0 { 40 } else { 3 }));
         }
@@ -396,7 +450,7 @@ impl TokenCounts {
         }
         // Contexts that did not occur take the table that is cheapest to code.
         for c in 0..CONTEXTS {
-            if self.counts[c].iter().all(|n| *n == 0) {
+            if self.row(c).iter().all(|n| *n == 0) {
                 map[c] = guesses(&map, c).0;
             }
         }
@@ -408,8 +462,8 @@ impl TokenCounts {
     /// similar, and much faster.
     pub fn tables_like(&self, known: &TokenTables, most: u32) -> TokenTables {
         let mut clusters = vec![Cluster::empty(); known.tables.len()];
-        for (c, counts) in self.counts.iter().enumerate() {
-            clusters[usize::from(known.map[c])].add(c, counts);
+        for (c, &table) in known.map.iter().enumerate() {
+            clusters[usize::from(table)].add(c, self.row(c));
         }
         let new = |(cluster, old): (&Cluster, &Frequencies)| match cluster.counts[..] {
             [0, ..] if cluster.counts.iter().all(|n| *n == 0) => *old,
@@ -421,14 +475,11 @@ impl TokenCounts {
     /// Runs Lloyd's algorithm with code lengths as the distance, starting from clusters of equal weight in
     /// order of the share of token 0.
     fn cluster(&self, members: &[usize], most: usize) -> Vec<Cluster> {
-        let sum = |c: usize| self.counts[c].iter().map(|&n| u64::from(n)).sum::<u64>();
-        let zero = |c: usize| f64::from(self.counts[c][0]) / sum(c).max(1) as f64;
+        let sum = |c: usize| self.row(c).iter().map(|&n| u64::from(n)).sum::<u64>();
+        let zero = |c: usize| f64::from(self.row(c)[0]) / sum(c).max(1) as f64;
         let mut order = members.to_vec();
         order.sort_by(|&a, &b| zero(a).total_cmp(&zero(b)));
-        let information = |c: usize| {
-            let n = &self.counts[c];
-            cost(n) + 1.0
-        };
+        let information = |c: usize| cost(self.row(c)) + 1.0;
         let total: f64 = order.iter().map(|&c| information(c)).sum();
         let mut clusters: Vec<Cluster> = Vec::new();
         let mut done = 0.0;
@@ -439,7 +490,7 @@ impl TokenCounts {
                 clusters.push(Cluster::empty());
             }
             if let Some(last) = clusters.last_mut() {
-                last.add(c, &self.counts[c]);
+                last.add(c, self.row(c));
             }
             done += information(c);
         }
@@ -447,7 +498,8 @@ impl TokenCounts {
             let lengths: Vec<[f32; TOKENS]> = clusters.iter().map(|c| c.lengths()).collect();
             let mut next = vec![Cluster::empty(); clusters.len()];
             for &c in &order {
-                let present: Vec<(usize, f32)> = self.counts[c]
+                let present: Vec<(usize, f32)> = self
+                    .row(c)
                     .iter()
                     .enumerate()
                     .filter(|(_, n)| **n > 0)
@@ -461,7 +513,7 @@ impl TokenCounts {
                         best = (b, i);
                     }
                 }
-                next[best.1].add(c, &self.counts[c]);
+                next[best.1].add(c, self.row(c));
             }
             next.retain(|c| !c.members.is_empty());
             clusters = next;
@@ -697,7 +749,7 @@ mod tests {
                 for t in 0..TOKENS {
                     let has = tables.tables[usize::from(tables.map[c])][t] > 0;
                     // Only rare tokens are left to the escape.
-                    assert!(has || counts.counts[c][t] < 10);
+                    assert!(has || counts.row(c)[t] < 10);
                 }
             }
             let bytes = tables.encode();

@@ -431,7 +431,7 @@ impl<'a> ClosedLoop<'a> {
                 }
             };
             if TABLES {
-                frame.activity.begin_sub_track(group.parent_components);
+                frame.activity.begin_sub_track(group.begins_joint(), group.parent_components);
             }
             let (mut wanted, coupling) = self.exact_residuals(group, prediction, &target);
             if let Some(rounded) = &self.rounded[g] {
@@ -534,8 +534,8 @@ impl<'a> ClosedLoop<'a> {
             let mut k = nearest as i32;
             frame.side[c] = if x >= nearest { 1 } else { -1 };
             if TABLES {
-                frame.bucket[c] =
-                    self.plan.bucket(&frame.activity, place.means, c, place.level, group, place.around);
+                let around = place.around.map(|ratios| ratios[c]);
+                frame.bucket[c] = frame.activity.bucket(place.means, c, place.level, around);
             }
             if frame.flipped[c] {
                 k += i32::from(frame.side[c]);

@@ -281,6 +281,8 @@ fn every_truncation_is_refused_and_no_flip_panics() {
     let mut decode = |bytes: &[u8]| -> Result<(), meshreel_codec::Corrupt> {
         let stored = StreamedClip::open(&skeleton, bytes)?;
         for s in 0..stored.layout.segments().min(8) {
+            stored.begin_segment(s, &mut scratch)?;
+            let _ = stored.decode_sample((s, 9), &mut scratch);
             stored.decode(s, &mut scratch)?;
         }
         Ok(())
@@ -293,6 +295,39 @@ fn every_truncation_is_refused_and_no_flip_panics() {
         let mut bytes = done.bytes.clone();
         bytes[at / 8] ^= 1 << (at % 8);
         let _ = decode(&bytes);
+    }
+}
+
+/// A pose costs no more than the samples that it is predicted from.
+#[test]
+fn samples_of_a_segment_are_decoded_in_any_order_and_need_no_more_than_their_bytes() {
+    let s = skeleton(6);
+    for samples in [300, 131, 3, 2] {
+        let done = holds(&s, &clip(&s, samples, |j, i| swing(&s, j, i)), 0.01);
+        let skeleton = done.joints.skeleton();
+        let stored = StreamedClip::open(&skeleton, &done.bytes).unwrap();
+        let plan = &stored.layout;
+        let (mut whole, mut parts) = (Scratch::new(plan), Scratch::new(plan));
+        for segment in 0..plan.segments() {
+            let length = plan.key(segment + 1) - plan.key(segment);
+            stored.decode(segment, &mut whole).unwrap();
+            for factor in [1, 7919, 1_000_003] {
+                stored.begin_segment(segment, &mut parts).unwrap();
+                for i in (0..=2 * length).map(|i| i * factor % (length + 1)) {
+                    let codes = stored.decode_sample((segment, i), &mut parts).unwrap();
+                    assert_eq!(codes, whole.sample(plan, i), "{samples}: {segment}, {i}");
+                }
+            }
+            // The sample in the middle is first in the file.
+            let bytes = stored.segment(segment).unwrap();
+            let middle = plan.segment_steps(segment).next().map_or(0, |step| step.sample);
+            parts.begin_segment(plan, stored.keys(), segment).unwrap();
+            let short = [&bytes[..bytes.len().min(bytes.len() / 2 + 64)]];
+            let codes = parts.decode_sample(plan, &short, middle).unwrap();
+            assert_eq!(codes, whole.sample(plan, middle), "{samples}: {segment}");
+            assert!(parts.decode_sample(plan, &short, length + 1).is_err());
+        }
+        assert!(stored.begin_segment(plan.segments(), &mut parts).is_err());
     }
 }
 

@@ -26,8 +26,8 @@ pub struct ClipCursor {
 /// The part of a clip that was decoded last.
 #[derive(Debug)]
 enum CursorState {
-    /// A segment, and its decoded values.
-    Segment(Option<usize>, Scratch),
+    /// A segment, and its samples that were decoded.
+    Segment(Option<usize>, Box<Scratch>),
     /// The last keys of each sub-track.
     Playhead(Playhead),
     /// The place in each layer, for a clip in layers.
@@ -46,7 +46,9 @@ impl Clip {
 impl ClipCursor {
     fn new(clip: &Clip) -> ClipCursor {
         let state = match &clip.shared.form {
-            ClipForm::Sampled(stored, _) => CursorState::Segment(None, Scratch::new(&stored.layout)),
+            ClipForm::Sampled(stored, _) => {
+                CursorState::Segment(None, Box::new(Scratch::new(&stored.layout)))
+            }
             ClipForm::Curve(curves) => CursorState::Playhead(Playhead::new(curves)),
             ClipForm::Layers(layers) => CursorState::Layers(layers.set.cursors()),
             ClipForm::RandomAccess(_) => CursorState::Stateless,
@@ -72,7 +74,8 @@ impl ClipCursor {
     }
 
     /// Writes the local transforms of the joints that `query` selects. A layer or tier that is not in memory
-    /// is left out: its joints are in the bind pose, or less exact. Does not allocate.
+    /// is left out: its joints are in the bind pose, or less exact. Damage is an error of the first pose that
+    /// needs the damaged bytes. Does not allocate.
     #[inline]
     pub fn pose(&mut self, query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) -> Result<(), Error> {
         pose::check_capacity(pose, self.clip.joints())?;
@@ -275,15 +278,17 @@ fn decode_streamed(
         return Ok(());
     }
     let segment = sample / length;
-    if *decoded != Some(segment) {
-        *decoded = None;
-        stored.decode(segment, scratch).map_err(|c| {
-            let at = format!("clip {}, segment {segment}", clip.name());
-            error::corrupt(&clip.shared.path, c, at)
-        })?;
-        *decoded = Some(segment);
+    let damaged = |c| {
+        let at = format!("clip {}, segment {segment}", clip.name());
+        error::corrupt(&clip.shared.path, c, at)
+    };
+    let held = decoded.take();
+    if held != Some(segment) {
+        stored.begin_segment(segment, scratch).map_err(damaged)?;
     }
-    plan.pose(scratch.sample(plan, sample - segment * length), pose);
+    let codes = stored.decode_sample((segment, sample - segment * length), scratch).map_err(damaged)?;
+    *decoded = Some(segment);
+    plan.pose(codes, pose);
     Ok(())
 }
 

@@ -137,7 +137,7 @@ impl PlayedLayer<'_> {
 #[derive(Debug, Default)]
 pub(super) struct LayerCursor {
     scratch: Scratch,
-    /// The segment that was decoded into the scratch, and the number of tiers it was decoded from.
+    /// The segment that the scratch holds, and the number of tiers that it is decoded from.
     segment: Option<(usize, usize)>,
     pose: [Vec<Transform>; 2],
     sample: [Option<(usize, usize)>; 2],
@@ -439,14 +439,15 @@ impl LayerPlan {
                 plan.pose(words.ok_or(Corrupt("a key that is not there"))?, pose);
             }
             Err((segment, at)) => {
-                if cursor.segment != Some((segment, tiers)) {
-                    cursor.segment = None;
-                    let mut streams: [&[u8]; MAX_TIERS as usize] = [&[]; MAX_TIERS as usize];
-                    let count = played.segment(segment, &mut streams);
-                    decode_segment(plan, keys, segment, &streams[..count], &mut cursor.scratch)?;
-                    cursor.segment = Some((segment, tiers));
+                let mut streams: [&[u8]; MAX_TIERS as usize] = [&[]; MAX_TIERS as usize];
+                let count = played.segment(segment, &mut streams);
+                let held = cursor.segment.take();
+                if held != Some((segment, tiers)) {
+                    cursor.scratch.begin_segment(plan, keys, segment)?;
                 }
-                plan.pose(cursor.scratch.sample(plan, at), pose);
+                let codes = cursor.scratch.decode_sample(plan, &streams[..count], at)?;
+                cursor.segment = Some((segment, tiers));
+                plan.pose(codes, pose);
             }
         }
         cursor.sample[slot] = wanted;

@@ -6,7 +6,7 @@ use super::{OF_TESTS, code_of};
 /// lowers the number.
 pub const LINES: &[(&str, usize)] = &[
     ("crates/check", 7_791),
-    ("crates/codec", 32_230),
+    ("crates/codec", 32_370),
     ("crates/commands", 3_152),
     ("crates/compile", 22_115),
     ("crates/extract", 2_286),
@@ -15,7 +15,7 @@ pub const LINES: &[(&str, usize)] = &[
     ("crates/gpu", 5_033),
     ("crates/inputs", 277),
     ("crates/options", 2_115),
-    ("crates/play", 16_920),
+    ("crates/play", 16_930),
     ("crates/process", 7_445),
     ("crates/read-usd", 9_249),
     ("crates/read/", 12_399),
@@ -35,7 +35,7 @@ pub const LINES: &[(&str, usize)] = &[
     ("tools/site", 278),
     ("tools/viewer", 5_430),
     ("bench", 6_943),
-    ("fuzz", 5_096),
+    ("fuzz", 5_105),
     ("test.sh", 57),
 ];
 

@@ -32,7 +32,7 @@ pub use crate::clip::prediction::{KAPPA_PER_STEP, kappa};
 use crate::clip::schedule::{self, Taps};
 pub use crate::clip::segments::SegmentEnds;
 use crate::clip::{Skeleton, header};
-use crate::entropy::symbols::{Activity, Bucket, Decoder, Means, SymbolCoder};
+use crate::entropy::symbols::{Activity, Bucket, Decoder, DecoderPosition, Means, SymbolCoder};
 #[cfg(feature = "encode")]
 pub use residuals::{
     ClipResiduals, SampleResiduals, encode, encode_header, encode_keys, encode_tier, extract_residuals,
@@ -65,17 +65,64 @@ pub struct StreamedClip {
     pub head_bytes: usize,
 }
 
-/// The memory of a decoder, for one segment at a time.
+/// The memory of a decoder, for one segment at a time. Residuals are read in the order of the file, as far as
+/// the samples that are asked for need them; the codes of a sample are computed when it is asked for, or a
+/// sample that is predicted from it.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
+    /// The number of intervals of the segment.
+    length: usize,
     codes: Vec<i32>,
+    /// Bit i is set if the codes of sample i, between the keys, are known.
+    known: u128,
+    /// For each sample, its residuals, and their shift; [`STRIPPED`] if it has none.
+    residuals: Vec<i32>,
+    shifts: Vec<i8>,
+    /// For each sample, the sizes of its residuals, as in [`Activity`]. Those of the first key are neutral.
     ratios: Vec<u8>,
-    neutral_ratios: Vec<u8>,
-    new_codes: Vec<i32>,
+    reader: ResidualReader,
     contexts: SegmentContexts,
     kappa: Vec<i64>,
-    /// For each sample, `true` if it has no residuals.
-    stripped: Vec<bool>,
+}
+
+/// The place up to which the residuals of a segment have been read.
+#[derive(Clone, Copy, Debug, Default)]
+struct ResidualReader {
+    /// The next sample, and its level; not below the segment's length if all are read.
+    sample: usize,
+    level: u32,
+    tier: u32,
+    /// The place in the bytes of the tier; `None` at their start.
+    position: Option<DecoderPosition>,
+}
+
+impl ResidualReader {
+    /// The place before the first sample of a segment of `length` intervals.
+    fn new(length: usize, log: u8) -> ResidualReader {
+        let level = u32::from(log).saturating_sub(1);
+        let mut reader = ResidualReader { sample: 1 << level, level, ..ResidualReader::default() };
+        reader.skip_empty_levels(length);
+        reader
+    }
+
+    /// Moves to the next sample.
+    fn advance(&mut self, length: usize) {
+        self.sample += 2 << self.level;
+        self.skip_empty_levels(length);
+    }
+
+    fn skip_empty_levels(&mut self, length: usize) {
+        while self.sample >= length && self.level > 0 {
+            self.level -= 1;
+            self.sample = 1 << self.level;
+        }
+    }
+
+    /// `true` if the residuals of a sample between the keys were read.
+    fn has_read(&self, sample: usize) -> bool {
+        let level = sample.trailing_zeros();
+        level > self.level || level == self.level && sample < self.sample
+    }
 }
 
 impl StreamedClip {
@@ -127,8 +174,24 @@ impl StreamedClip {
     /// Decodes segment `s`, in a clip of several tiers its first tier; [`Scratch::sample`] then gives its
     /// samples, keys included.
     pub fn decode(&self, s: usize, scratch: &mut Scratch) -> Result<(), Corrupt> {
-        let bytes = (self.segment_ends.segment(s, &self.segments)).ok_or(Corrupt("clip: no such segment"))?;
+        let bytes = self.segment(s).ok_or(NO_SEGMENT)?;
         decode_segment(&self.layout, &self.keys, s, &[bytes], scratch)
+    }
+
+    /// Begins segment `s`, whose samples [`StreamedClip::decode_sample`] decodes.
+    pub fn begin_segment(&self, s: usize, scratch: &mut Scratch) -> Result<(), Corrupt> {
+        scratch.begin_segment(&self.layout, &self.keys, s)
+    }
+
+    /// Returns the codes of sample `i` of segment `s`, the one that was begun. See
+    /// [`Scratch::decode_sample`].
+    pub fn decode_sample<'s>(
+        &self,
+        (s, i): (usize, usize),
+        scratch: &'s mut Scratch,
+    ) -> Result<&'s [i32], Corrupt> {
+        let bytes = self.segment(s).ok_or(NO_SEGMENT)?;
+        scratch.decode_sample(&self.layout, &[bytes], i)
     }
 
     /// Returns the bytes of segment `s` in the first tier.
@@ -187,25 +250,20 @@ pub fn decode_keys_with(
     if keys.len() != plan.keys() * n {
         return Err(Corrupt("no room for the keys of a clip"));
     }
-    scratch.begin_segment(plan, 1);
+    scratch.reset(plan, 1);
     scratch.codes[..n].copy_from_slice(&plan.rest);
     let taps = Taps { samples: [0; 4], weights: [1 << 16, 0, 0, 0], count: 1 };
     for key in 0..plan.keys() {
-        let key = &mut keys[key * n..(key + 1) * n];
-        decode_sample(
-            plan,
-            Some(&mut decoder),
-            (&mut scratch.contexts, &mut scratch.kappa),
-            SampleActivity { level: KEY_LEVEL, around: [&scratch.neutral_ratios, &scratch.neutral_ratios] },
-            &scratch.codes,
-            &taps,
-            key,
-        )?;
-        scratch.codes[..n].copy_from_slice(key);
+        scratch.read_residuals(plan, &mut decoder, 1, KEY_LEVEL, [0, 0])?;
+        scratch.predict(plan, 1, &taps);
+        keys[key * n..(key + 1) * n].copy_from_slice(&scratch.codes[n..]);
+        scratch.codes.copy_within(n.., 0);
     }
     decoder.finish()?;
     Ok(cursor.used())
 }
+
+const NO_SEGMENT: Corrupt = Corrupt("clip: no such segment");
 
 /// Decodes segment `s` from its bytes in each tier, in order, as many as are loaded; [`Scratch::sample`] then
 /// gives its samples, keys included. Allocates nothing if `scratch` was made for this clip.
@@ -216,55 +274,10 @@ pub fn decode_segment(
     tiers: &[&[u8]],
     scratch: &mut Scratch,
 ) -> Result<(), Corrupt> {
-    let (w, n) = (plan.codes_per_sample, plan.components);
-    let ends = keys.get(s * w..(s + 2) * w);
-    let (Some(ends), true) = (ends, s < plan.segments()) else {
-        return Err(Corrupt("clip: no such segment"));
-    };
-    let more = plan.header.split.tiers;
-    let length = plan.key(s + 1) - plan.key(s);
-    scratch.begin_segment(plan, length);
-    scratch.codes[..w].copy_from_slice(&ends[..w]);
-    scratch.codes[length * w..].copy_from_slice(&ends[w..]);
-    let mut tier = 0;
-    let mut decoder = tiers.first().map(|bytes| Decoder::new(bytes));
-    // Taken out of `scratch`, so that the loop can borrow the rest.
-    let mut fresh = std::mem::take(&mut scratch.new_codes);
-    let mut result = Ok(());
-    for step in plan.segment_steps(s) {
-        // Levels only become finer: tiers follow one another.
-        while tier < schedule::tier(step.level, more) {
-            result = decoder.take().map_or(Ok(()), |d| d.finish()).and(result);
-            tier += 1;
-            decoder = tiers.get(tier as usize).map(|bytes| Decoder::new(bytes));
-        }
-        let around = [step.taps.samples[0], step.taps.samples[1]].map(|t| &scratch.ratios[t * n..t * n + n]);
-        let there = result.and_then(|()| {
-            decode_sample(
-                plan,
-                decoder.as_mut(),
-                (&mut scratch.contexts, &mut scratch.kappa),
-                SampleActivity { level: step.level as usize, around },
-                &scratch.codes,
-                &step.taps,
-                &mut fresh,
-            )
-        });
-        result = there.map(|_| ());
-        match there {
-            Ok(coded) => scratch.stripped[step.sample] = !coded,
-            Err(_) => break,
-        }
-        scratch.codes[step.sample * w..][..w].copy_from_slice(&fresh);
-        scratch.ratios[step.sample * n..][..n].copy_from_slice(&scratch.contexts.activity.ratio);
-    }
-    scratch.new_codes = fresh;
-    result?;
-    decoder.map_or(Ok(()), |d| d.finish())?;
-    // Tiers beyond the finest level of this segment must be empty.
-    match tiers.iter().skip(tier as usize + 1).all(|b| b.is_empty()) {
-        true => Ok(()),
-        false => Err(Corrupt("clip: a tier without samples that has bytes")),
+    scratch.begin_segment(plan, keys, s)?;
+    match scratch.length {
+        1 => scratch.finish_tiers(tiers),
+        length => (1..length).try_for_each(|i| scratch.decode_sample(plan, tiers, i).map(drop)),
     }
 }
 
@@ -279,29 +292,166 @@ impl Scratch {
     /// Allocates the memory that decoding `plan` needs now, so that nothing is allocated later.
     pub fn reserve(&mut self, plan: &ClipLayout) {
         let longest = (1 << plan.header.segment_log2).min(plan.header.samples as usize - 1);
-        self.begin_segment(plan, longest.max(1));
+        self.reset(plan, longest.max(1));
         self.contexts.activity.begin_sample(plan.components);
     }
 
-    fn begin_segment(&mut self, plan: &ClipLayout, length: usize) {
-        self.codes.clear();
-        self.codes.resize((length + 1) * plan.codes_per_sample, 0);
-        self.ratios.clear();
-        self.ratios.resize((length + 1) * plan.components, NEUTRAL_RATIO);
-        self.neutral_ratios.clear();
-        self.neutral_ratios.resize(plan.components, NEUTRAL_RATIO);
-        self.new_codes.clear();
-        self.new_codes.resize(plan.codes_per_sample, 0);
-        self.kappa.clear();
-        self.kappa.resize(plan.components, 0);
-        self.stripped.clear();
-        self.stripped.resize(length + 1, false);
+    /// Begins segment `s`, between two of all keys. Allocates nothing if the memory was made for this clip.
+    pub fn begin_segment(&mut self, plan: &ClipLayout, keys: &[i32], s: usize) -> Result<(), Corrupt> {
+        let w = plan.codes_per_sample;
+        let ends = keys.get(s * w..(s + 2) * w);
+        let (Some(ends), true) = (ends, s < plan.segments()) else {
+            return Err(NO_SEGMENT);
+        };
+        let length = plan.key(s + 1) - plan.key(s);
+        self.reset(plan, length);
+        self.codes[..w].copy_from_slice(&ends[..w]);
+        self.codes[length * w..].copy_from_slice(&ends[w..]);
+        Ok(())
+    }
+
+    fn reset(&mut self, plan: &ClipLayout, length: usize) {
+        fn refill<T: Clone>(list: &mut Vec<T>, count: usize, value: T) {
+            list.clear();
+            list.resize(count, value);
+        }
+        refill(&mut self.codes, (length + 1) * plan.codes_per_sample, 0);
+        refill(&mut self.residuals, (length + 1) * plan.components, 0);
+        refill(&mut self.shifts, length + 1, STRIPPED);
+        refill(&mut self.ratios, (length + 1) * plan.components, NEUTRAL_RATIO);
+        refill(&mut self.kappa, plan.components, 0);
         self.contexts.means.reset(&plan.header.starts);
+        self.reader = ResidualReader::new(length, plan.header.segment_log2);
+        (self.length, self.known) = (length, 0);
+    }
+
+    /// Returns the codes of sample `i` of the segment that was begun. `tiers` are the bytes of the segment in
+    /// each tier, in order, as many as are loaded; they are the same for all samples. Damage in bytes that no
+    /// sample needed so far is not found. After an error the segment must be begun again.
+    pub fn decode_sample(&mut self, plan: &ClipLayout, tiers: &[&[u8]], i: usize) -> Result<&[i32], Corrupt> {
+        if i > self.length {
+            return Err(Corrupt("clip: a sample beyond its segment"));
+        }
+        if !self.is_known(i) {
+            while !self.reader.has_read(i) {
+                self.read_next(plan, tiers)?;
+            }
+            self.predict_with_sources(plan, i);
+        }
+        Ok(self.sample(plan, i))
+    }
+
+    /// `true` if the codes of sample `i` are known; those of the keys at both ends always are.
+    fn is_known(&self, i: usize) -> bool {
+        i == 0 || i >= self.length || self.known >> i & 1 == 1
+    }
+
+    /// Reads the residuals of the next sample.
+    fn read_next(&mut self, plan: &ClipLayout, tiers: &[&[u8]]) -> Result<(), Corrupt> {
+        let ResidualReader { sample, level, .. } = self.reader;
+        // Levels only become finer: tiers follow one another.
+        while self.reader.tier < schedule::tier(level, plan.header.split.tiers) {
+            self.finish_tier(tiers)?;
+        }
+        if let Some(bytes) = tiers.get(self.reader.tier as usize) {
+            let mut decoder = Decoder::resume(bytes, self.reader.position);
+            let around = [sample - (1 << level), (sample + (1 << level)).min(self.length)];
+            self.read_residuals(plan, &mut decoder, sample, level as usize, around)?;
+            self.reader.position = Some(decoder.position());
+        }
+        self.reader.advance(self.length);
+        match self.reader.sample < self.length {
+            true => Ok(()),
+            false => self.finish_tiers(tiers),
+        }
+    }
+
+    /// Moves to the next tier, at the end of one.
+    fn finish_tier(&mut self, tiers: &[&[u8]]) -> Result<(), Corrupt> {
+        let bytes = tiers.get(self.reader.tier as usize);
+        let finished = bytes.map_or(Ok(()), |bytes| Decoder::resume(bytes, self.reader.position).finish());
+        self.reader.tier += 1;
+        self.reader.position = None;
+        finished
+    }
+
+    /// Refuses bytes after those of the last sample: tiers beyond the finest level of this segment are empty.
+    fn finish_tiers(&mut self, tiers: &[&[u8]]) -> Result<(), Corrupt> {
+        self.finish_tier(tiers)?;
+        match tiers.iter().skip(self.reader.tier as usize).all(|bytes| bytes.is_empty()) {
+            true => Ok(()),
+            false => Err(Corrupt("clip: a tier without samples that has bytes")),
+        }
+    }
+
+    /// Reads the residuals of sample `i` of a level, which lies between the samples `around`.
+    fn read_residuals(
+        &mut self,
+        plan: &ClipLayout,
+        decoder: &mut Decoder<'_>,
+        i: usize,
+        level: usize,
+        around: [usize; 2],
+    ) -> Result<(), Corrupt> {
+        let n = plan.components;
+        let around = around.map(|i| &self.ratios[i * n..][..n]);
+        let k = &mut self.residuals[i * n..][..n];
+        self.shifts[i] = self.contexts.code_sample(plan, SampleActivity { level, around }, decoder, 0, k)?;
+        self.ratios[i * n..][..n].copy_from_slice(&self.contexts.activity.ratio);
+        Ok(())
+    }
+
+    /// Computes the codes of sample `i`, and before of all samples that it is predicted from. All their
+    /// residuals have been read.
+    fn predict_with_sources(&mut self, plan: &ClipLayout, i: usize) {
+        // Samples are predicted from samples of coarser levels alone.
+        let levels = i.trailing_zeros()..u32::from(plan.header.segment_log2);
+        let length = self.length;
+        let samples = |level: u32| (1usize << level..length).step_by(2 << level);
+        let mut wanted = 1u128 << i;
+        for level in levels.clone() {
+            for sample in samples(level) {
+                if wanted >> sample & 1 == 1 {
+                    let (taps, count) = schedule::tap_samples(sample, 1 << level, length);
+                    for &tap in taps[..count].iter().filter(|tap| !self.is_known(**tap)) {
+                        wanted |= 1 << tap;
+                    }
+                }
+            }
+        }
+        for level in levels.rev() {
+            for sample in samples(level) {
+                if wanted >> sample & 1 == 1 {
+                    self.predict(plan, sample, &schedule::taps(sample, 1 << level, length));
+                    self.known |= 1 << sample;
+                }
+            }
+        }
+    }
+
+    /// Computes the codes of sample `i` from those of other samples and from its residuals.
+    fn predict(&mut self, plan: &ClipLayout, i: usize, taps: &Taps) {
+        let (w, n, shift) = (plan.codes_per_sample, plan.components, self.shifts[i]);
+        let k = &self.residuals[i * n..][..n];
+        for group in &plan.sub_tracks {
+            let mut own = [0; 3];
+            // Stripped samples and those of missing tiers equal their predictions.
+            if shift != STRIPPED {
+                for (c, own) in (group.component..).zip(&mut own[..group.components]) {
+                    let cross = plan.predicted_kappa(c, &self.kappa);
+                    *own = kappa(k[c], shift.unsigned_abs(), cross);
+                    self.kappa[c] = *own;
+                }
+            }
+            let value = group.apply(group.predict(&self.codes, w, taps), own);
+            let to = &mut self.codes[i * w + group.first_code..][..group.code_count];
+            to.copy_from_slice(&value[..group.code_count]);
+        }
     }
 
     /// Returns `true` if sample `i` of the segment decoded last has no residuals.
     pub fn is_stripped(&self, i: usize) -> bool {
-        self.stripped.get(i).copied().unwrap_or(false)
+        self.shifts.get(i) == Some(&STRIPPED)
     }
 
     /// Returns the codes of sample `i` of the segment decoded last.
@@ -342,65 +492,43 @@ impl SegmentContexts {
         }
     }
 
+    /// Codes a sample: an encoder reads its shift and residuals `k`, a decoder returns the shift and fills
+    /// `k`, which stays as it is if the sample is stripped.
+    #[inline]
+    fn code_sample<S: SymbolCoder>(
+        &mut self,
+        plan: &ClipLayout,
+        place: SampleActivity<'_>,
+        symbols: &mut S,
+        shift: i8,
+        k: &mut [i32],
+    ) -> Result<i8, Corrupt> {
+        let shift = self.begin_sample(plan, symbols, shift)?;
+        if shift != STRIPPED {
+            for group in &plan.sub_tracks {
+                let own = &mut k[group.component..group.component + group.components];
+                self.code_sub_track(group, place, symbols, own);
+            }
+        }
+        Ok(shift)
+    }
+
     /// Codes the residuals `k` of a sub-track: an encoder reads them, a decoder fills them.
     #[inline(always)]
     fn code_sub_track<S: SymbolCoder>(
         &mut self,
-        plan: &ClipLayout,
         group: &AnimatedSubTrack,
         place: SampleActivity<'_>,
         symbols: &mut S,
         k: &mut [i32],
     ) {
         let SampleActivity { level, around } = place;
-        self.activity.begin_sub_track(group.parent_components);
+        self.activity.begin_sub_track(group.begins_joint(), group.parent_components);
         for (c, k) in (group.component..).zip(k) {
-            let bucket = plan.bucket(&self.activity, &self.means, c, level, group, around);
+            let bucket = self.activity.bucket(&self.means, c, level, [around[0][c], around[1][c]]);
             *k = symbols.symbol(bucket, *k);
             self.activity.record(&self.means, c, level, *k);
             self.means.learn(c, level, *k);
         }
     }
-}
-
-/// Decodes the codes of a sample into `out`, predicted from samples of `words`. Returns `true` if it has
-/// residuals. `kappas` has room for one per component.
-fn decode_sample(
-    plan: &ClipLayout,
-    decoder: Option<&mut Decoder<'_>>,
-    (contexts, kappas): (&mut SegmentContexts, &mut [i64]),
-    place: SampleActivity<'_>,
-    words: &[i32],
-    taps: &Taps,
-    out: &mut [i32],
-) -> Result<bool, Corrupt> {
-    // Stripped samples and those of missing tiers equal their predictions.
-    let coded = match decoder {
-        Some(decoder) => Some((contexts.begin_sample(plan, decoder, 0)?, decoder)),
-        None => None,
-    };
-    let Some((shift, decoder)) = coded.filter(|(shift, _)| *shift != STRIPPED) else {
-        contexts.activity.begin_sample(plan.components);
-        for group in &plan.sub_tracks {
-            let value = group.apply(group.predict(words, plan.codes_per_sample, taps), [0; 3]);
-            out[group.first_code..group.first_code + group.code_count]
-                .copy_from_slice(&value[..group.code_count]);
-        }
-        return Ok(false);
-    };
-    for group in &plan.sub_tracks {
-        let (mut k, mut own) = ([0; 3], [0; 3]);
-        contexts.code_sub_track(plan, group, place, decoder, &mut k[..group.components]);
-        for i in 0..group.components {
-            let c = group.component + i;
-            let value = kappa(k[i], shift.unsigned_abs(), plan.predicted_kappa(c, kappas));
-            kappas[c] = value;
-            own[i] = value;
-        }
-        let prediction = group.predict(words, plan.codes_per_sample, taps);
-        let value = group.apply(prediction, own);
-        out[group.first_code..group.first_code + group.code_count]
-            .copy_from_slice(&value[..group.code_count]);
-    }
-    Ok(true)
 }

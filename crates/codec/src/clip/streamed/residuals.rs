@@ -1,8 +1,7 @@
 //! Residuals of a clip in the streamed form: encoding them, and extracting them from its bytes.
 
 use super::{
-    ClipLayout, KEY_LEVEL, NEUTRAL_RATIO, STRIPPED, SampleActivity, SegmentContexts, SegmentEnds,
-    StreamedClip,
+    ClipLayout, KEY_LEVEL, NEUTRAL_RATIO, SampleActivity, SegmentContexts, SegmentEnds, StreamedClip,
 };
 use crate::Corrupt;
 use crate::bytes::{put_length_prefixed, put_varint, take_length_prefixed};
@@ -172,14 +171,8 @@ impl<'a> ResidualCoder<'a> {
         residuals: &mut SampleResiduals,
         symbols: &mut S,
     ) -> Result<(), Corrupt> {
-        residuals.shift = self.contexts.begin_sample(self.layout, symbols, residuals.shift)?;
-        if residuals.shift == STRIPPED {
-            return Ok(());
-        }
-        for group in &self.layout.sub_tracks {
-            let own = &mut residuals.k[group.component..group.component + group.components];
-            self.contexts.code_sub_track(self.layout, group, place, symbols, own);
-        }
+        let SampleResiduals { shift, k } = residuals;
+        *shift = self.contexts.code_sample(self.layout, place, symbols, *shift, k)?;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::entropy::rans::{self, EncodingTable, Frequencies};
 use crate::mesh::defaults::{DEFAULT_SETS, default_set};
-use crate::mesh::tables::{self, CONTEXTS, TokenTables};
+use crate::mesh::tables::{self, CONTEXTS, TokenLengths, TokenTables};
 use crate::mesh::token::{ESCAPE, RAW_BITS};
 use crate::quantize::fixed_point::FixedPoint;
 use std::sync::{Arc, OnceLock};
@@ -12,6 +12,12 @@ pub(in crate::mesh) fn default_coding_tables() -> &'static [Arc<CodingTables>] {
     static CODINGS: OnceLock<Vec<Arc<CodingTables>>> = OnceLock::new();
     let coding = |number| Some(Arc::new(CodingTables::new(default_set(number).ok()?, number)));
     CODINGS.get_or_init(|| (1..=DEFAULT_SETS).filter_map(coding).collect())
+}
+
+/// Returns the bits of each token, per table of each default set.
+pub(in crate::mesh) fn default_token_lengths() -> &'static [Vec<TokenLengths>] {
+    static LENGTHS: OnceLock<Vec<Vec<TokenLengths>>> = OnceLock::new();
+    LENGTHS.get_or_init(|| default_coding_tables().iter().map(|set| set.tables.lengths()).collect())
 }
 
 /// Tables prepared for coding.

@@ -2,7 +2,7 @@
 //! takes the cheapest.
 
 use crate::mesh::decode::{self, DecodedPoint};
-use crate::mesh::encode::coding::{CodingTables, default_coding_tables};
+use crate::mesh::encode::coding::{CodingTables, default_coding_tables, default_token_lengths};
 use crate::mesh::encode::frame::fraction_bits;
 use crate::mesh::encode::group::{
     CodeResult, EncodeBuffers, EncodeError, GroupFrames, MeshModel, Setup, SourceMesh,
@@ -177,13 +177,14 @@ impl SourceMesh<'_> {
     /// file's tokens to those counted.
     fn choose_tables(&self, own: TokenTables, counts: &TokenCounts, scale: f64) -> Arc<CodingTables> {
         let own = Arc::new(CodingTables::new(own, 0));
-        let bits = scale * own.tables.bits(counts);
+        let tokens = counts.occurring();
+        let bits = scale * own.tables.bits_by(&own.tables.lengths(), &tokens);
         if self.options.own_tables || bits > MAX_DEFAULT_SET_BITS {
             return own;
         }
         let mut best = (&own, bits + table_bits(&own));
-        for set in default_coding_tables() {
-            let bits = scale * set.tables.bits(counts);
+        for (set, lengths) in default_coding_tables().iter().zip(default_token_lengths()) {
+            let bits = scale * set.tables.bits_by(lengths, &tokens);
             if bits < best.1 {
                 best = (set, bits);
             }
