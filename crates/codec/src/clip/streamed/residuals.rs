@@ -11,7 +11,7 @@ use crate::entropy::symbols::{Bucket, Decoder, Encoder, SymbolCoder};
 /// The residuals of one sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampleResiduals {
-    /// Steps are 2^shift times as fine; [`STRIPPED`]: the sample equals its prediction.
+    /// Steps are 2^shift times as fine; [`STRIPPED`](super::STRIPPED): the sample equals its prediction.
     pub shift: i8,
     /// One residual per component, |k| < 2²⁸.
     pub k: Vec<i32>,
