@@ -5,7 +5,7 @@
 # WHEELS: a folder with a wheel of the package that is built already. BLENDERS: versions of bpy, "4.2.0 5.0.1" by default; of those that
 # cannot be had for this Python it says so. BLENDER_VENVS: a folder where environments are kept for the next time.
 # Needs Python 3.11 with venv (Blender's own), packages that pip fetches (bpy, numpy, pytest; some 400 MB for each
-# version) and, without WHEELS, what tests/python.sh needs.
+# version) and, without WHEELS, what tools/release/wheel.sh needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3.11}
@@ -23,11 +23,7 @@ fi
 
 if [ -z "${WHEELS:-}" ]; then
     step "the wheel"
-    "$python" -m venv "$made/build"
-    "$made/build/bin/pip" install --quiet 'maturin>=1.9,<2'
-    profile=${MESHREEL_PROFILE:-release}
-    "$made/build/bin/maturin" build --locked --profile "$profile" --manifest-path bindings/python/Cargo.toml \
-        --interpreter "$python" --out "$made/wheels"
+    PYTHON=$python tools/release/wheel.sh "$made/wheels"
     WHEELS=$made/wheels
 fi
 

@@ -86,16 +86,7 @@ place_python() {
 place_web() {
     has npm || return 0
     run "$(line '[Web pages]')"
-    mkdir "$made/page"
-    run "cd '$made/page' && npm init --yes > /dev/null &&
-        npm install --silent '$root'/bindings/web/meshreel-*.tgz three &&
-        node --input-type module --eval \"
-            import { readFileSync } from 'node:fs'
-            import { open } from 'meshreel'
-            const reel = await open(readFileSync('$reel'))
-            console.log(reel.description.frames, 'frames')
-            await reel.close()
-            process.exit()\""
+    run "tests/release/npm.sh bindings/web/meshreel-*.tgz"
 }
 
 place_blender() {

@@ -6,7 +6,7 @@
 # one. WHEELS: a folder with a wheel that is built already. MESHREEL_CLI: the program, whose files are
 # compared; without it, it is built.
 # Needs Python 3.10 or later with venv, and packages that pip fetches: auditwheel, mypy, numpy, pytest, xxhash
-# and dask[distributed]; without WHEELS also Rust, a C and C++ compiler, and maturin.
+# and dask[distributed]; without WHEELS also what tools/release/wheel.sh needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -19,7 +19,7 @@ step() { printf '\n== %4d s  %s\n' "$SECONDS" "$*"; }
 
 step "tools"
 "$python" -m venv "$made/tools"
-"$made/tools/bin/pip" install --quiet 'maturin>=1.9,<2' auditwheel mypy numpy
+"$made/tools/bin/pip" install --quiet auditwheel mypy numpy
 
 if [ -z "${MESHREEL_CLI:-}" ]; then
     step "the program"
@@ -34,9 +34,7 @@ export MESHREEL_CLI
 if [ -z "${WHEELS:-}" ]; then
     step "the wheel and the sources"
     WHEELS=$made/wheels
-    "$made/tools/bin/maturin" build --locked --profile "$profile" --manifest-path bindings/python/Cargo.toml \
-        --interpreter "$python" --out "$WHEELS"
-    "$made/tools/bin/maturin" sdist --manifest-path bindings/python/Cargo.toml --out "$WHEELS"
+    MESHREEL_PROFILE=$profile PYTHON=$python tools/release/wheel.sh "$WHEELS"
 fi
 wheel=$(ls "$WHEELS"/meshreel-*.whl)
 ls -l "$WHEELS"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # The parts of a release, made as the workflow makes them, and tested from the archive. Nothing is published.
 #   tests/release.sh           everything
-#   tests/release.sh PART…     crates, program, library, versions, workflows, manifests, licences
+#   tests/release.sh PART…     crates, program, library, wheel, blender, web, versions, workflows,
+#                              manifests, licences, sizes
 # What is missing for a part is said, and the part counts as skipped. Needs Rust, a C and C++ compiler, and
-# Python 3.11.
+# Python 3.11; for the npm package the target wasm32-unknown-unknown, Node and npm.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
@@ -11,7 +12,8 @@ mkdir -p "$target/release-archives"
 archives=$(cd "$target/release-archives" && pwd)
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
-parts=${*:-crates program library versions workflows manifests licences}
+parts=${*:-crates program library wheel blender web versions workflows manifests licences sizes}
+host=$(rustc -vV | sed -n 's/^host: //p')
 skipped=()
 
 step() { printf '\n== %4d s  %s\n' "$SECONDS" "$*"; }
@@ -41,16 +43,38 @@ program() {
     step "program: the archive"
     tools/release/program.sh "$archives"
     step "program: from the archive, in a home of its own, without Rust"
-    tests/release/archive.sh "$archives/meshreel-$(rustc -vV | sed -n 's/^host: //p')"
+    tests/release/archive.sh "$archives/meshreel-$host"
 }
 
 library() {
     step "library: the archive"
-    tools/release/library.sh "$made/library"
-    tests/release/library.sh "$made/library"/meshreel-c-*.tar.gz
+    tools/release/library.sh "$archives/library"
+    tests/release/library.sh "$archives/library"/meshreel-c-*.tar.gz
     step "library: the recipes of vcpkg and Conan"
-    tools/release/recipes.sh "$made/library"
-    tests/release/recipes.sh "$made/library"
+    tools/release/recipes.sh "$archives/library"
+    tests/release/recipes.sh "$archives/library"
+}
+
+wheel() {
+    step "wheel: built and repaired"
+    tools/release/wheel.sh "$archives/python"
+    step "wheel: installed without Rust"
+    local program=$archives/meshreel-$host/meshreel
+    WHEELS=$archives/python MESHREEL_CLI=$([ ! -x "$program" ] || echo "$program") tests/python.sh
+}
+
+blender() {
+    if [ ! -d "$archives/python" ]; then tools/release/wheel.sh "$archives/python"; fi
+    step "blender: the extension"
+    python3 integrations/blender/build.py --wheels "$archives/python" --out "$archives/blender"
+    WHEELS=$archives/python tests/blender.sh
+}
+
+web() {
+    step "web: the npm package"
+    tools/release/npm.sh "$archives/npm"
+    step "web: installed, in Node"
+    tests/release/npm.sh "$archives"/npm/meshreel-*.tgz
 }
 
 versions() {
@@ -103,6 +127,19 @@ licences() {
     else
         skip "texts of licences" "cargo-about or cargo-cyclonedx is missing (cargo install --locked NAME)"
     fi
+}
+
+# Of what the other parts have made.
+sizes() {
+    step "sizes"
+    local row='| `%s` | %.2f |\n'
+    for file in "$archives"/*.{tar.gz,zip} "$archives"/{library,python,blender,npm}/*.{tar.gz,whl,zip,tgz} \
+        "$target"/package/*.crate; do
+        if [ -f "$file" ]; then printf "$row" "$(basename "$file")" "$(stat -c %s "$file")e-6"; fi
+    done
+    printf "$row" "meshreel, the program" "$(stat -c %s "$archives/meshreel-$host/meshreel")e-6"
+    tar -tvzf "$archives"/library/meshreel-c-*.tar.gz | awk '$3 > 0 && /[.](a|so[.0-9]*)$/ {
+        printf "| `%s` | %.2f |\n", $6, $3 / 1e6 }'
 }
 
 for part in $parts; do "$part"; done

@@ -57,3 +57,11 @@ test('a package without a module is not made, and the error says which is missin
     assert.equal(status, 1)
     assert.match(stderr, /dist\/meshreel\.scalar\.wasm missing; run \.\/build\.sh first/)
 })
+
+test('a package without its modules is not packed', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'meshreel-'))
+    copyFileSync(fileURLToPath(new URL('../prepack.js', import.meta.url)), join(folder, 'prepack.mjs'))
+    const { status, stderr } = spawnSync('node', [join(folder, 'prepack.mjs')], { encoding: 'utf8' })
+    assert.equal(status, 1)
+    assert.match(stderr, /dist\/meshreel\.wasm, .* missing; run \.\/build\.sh first/)
+})
