@@ -129,17 +129,21 @@ licences() {
     fi
 }
 
-# Of what the other parts have made.
+# Rows of a table, in MB, of what the other parts have made.
 sizes() {
     step "sizes"
-    local row='| `%s` | %.2f |\n'
+    local size='| `%s` | %.2f |\n' packed=$archives/meshreel-$host/meshreel
+    # Where Cargo leaves archives of crates depends on its version; copies are equal.
     for file in "$archives"/*.{tar.gz,zip} "$archives"/{library,python,blender,npm}/*.{tar.gz,whl,zip,tgz} \
-        "$target"/package/*.crate; do
-        if [ -f "$file" ]; then printf "$row" "$(basename "$file")" "$(stat -c %s "$file")e-6"; fi
+        $(find "$target/package" -name '*.crate' 2> /dev/null | awk -F/ '!seen[$NF]++'); do
+        if [ -f "$file" ]; then printf "$size" "$(basename "$file")" "$(stat -c %s "$file")e-6"; fi
     done
-    printf "$row" "meshreel, the program" "$(stat -c %s "$archives/meshreel-$host/meshreel")e-6"
-    tar -tvzf "$archives"/library/meshreel-c-*.tar.gz | awk '$3 > 0 && /[.](a|so[.0-9]*)$/ {
-        printf "| `%s` | %.2f |\n", $6, $3 / 1e6 }'
+    if [ -f "$packed" ]; then printf "$size" "meshreel, unpacked" "$(stat -c %s "$packed")e-6"; fi
+    for file in "$archives"/library/meshreel-c-*.tar.gz; do
+        if [ -f "$file" ]; then
+            tar -tvzf "$file" | awk '$3 > 0 && /[.](a|so[.][0-9.]+)$/ { sub(".*/", "", $6); printf "| `%s` | %.2f |\n", $6, $3 / 1e6 }'
+        fi
+    done
 }
 
 for part in $parts; do "$part"; done

@@ -4,7 +4,7 @@ import math
 from .basics import Bytes, f32, need, wrap
 from .clip_header import clip_steps, side_information, times
 from .fixed_point import Bits
-from .symbols import Symbols, cut, in_30_bits, turned
+from .symbols import Symbols, bucket, cut, in_30_bits, turned
 
 
 # clip.md#streamed-form
@@ -50,10 +50,10 @@ class Streamed:
     # clip.md#streamed-form
     def read_keys(self, data):
         symbols, before, calm = Symbols(data), self.rest, [64] * self.components
-        means = self.means_at_first()
+        means = self.means_at_first(self.KEYS)
         for key in self.h["keys"]:
-            before, _ = self.sample(symbols, means, self.KEYS, [calm, calm], [before], [1 << 16])
-            self.words[key] = before
+            [(shift, residuals, _)] = self.residuals(symbols, means, [[calm, calm]])
+            before = self.words[key] = self.sample(shift, residuals, [before], [1 << 16])
         symbols.end()
 
     # clip.md#layers-and-tiers
@@ -68,19 +68,23 @@ class Streamed:
         """All samples, once the bytes of all segments are there."""
         keys, log, more = self.h["keys"], self.h["log"], self.h["tiers"]
         for s, (start, end) in enumerate(zip(keys, keys[1:])):
-            means, length = self.means_at_first(), end - start
-            symbols = [Symbols(tier[s]) if s in tier else None for tier in self.tiers]
+            means, length = None, end - start
+            symbols = [Symbols(tier[s], 2) if s in tier else None for tier in self.tiers]
             ratios = {t: [64] * self.components for t in (0, length)}
             words = {0: self.words[start], length: self.words[end]}
             for level in reversed(range(log)):
                 h = 1 << level
-                for t in range(h, length, 2 * h):
-                    at = [t - h, min(t + h, length)] + ([t - 3 * h] if t >= 3 * h else [])
-                    far = min(t + 3 * h, length)
-                    at += [far] if far >= at[1] + h else []
-                    own = symbols[max(0, more - level)]
-                    words[t], ratios[t] = self.sample(
-                        own, means, level, [ratios[at[0]], ratios[at[1]]], [words[a] for a in at], self.weights(at, t))
+                times = range(h, length, 2 * h)
+                if times:
+                    means = self.means_at_first(level, means)
+                for pair in [times[:1], times[1:2], *(times[i : i + 2] for i in range(2, len(times), 2))]:
+                    around = [[ratios[t - h], ratios[min(t + h, length)]] for t in pair]
+                    read = self.residuals(symbols[max(0, more - level)], means, around)
+                    for t, (shift, residuals, ratios[t]) in zip(pair, read):
+                        at = [t - h, min(t + h, length)] + ([t - 3 * h] if t >= 3 * h else [])
+                        far = min(t + 3 * h, length)
+                        at += [far] if far >= at[1] + h else []
+                        words[t] = self.sample(shift, residuals, [words[a] for a in at], self.weights(at, t))
             for own in symbols:
                 if own:
                     own.end()
@@ -98,35 +102,60 @@ class Streamed:
         return out
 
     # clip.md#residuals
-    def means_at_first(self):
-        base = [((362 if start & 1 else 256) << start // 2 >> 4) for start in self.h["starts"]]
-        return [[[max(mean * factor >> 3, 1), 0] for factor in self.FACTORS] for mean in base]
+    def means_at_first(self, level, coarser=None):
+        """For each component its mean at the start of a level, and 0; after the means of the coarser level."""
+        factor = self.FACTORS[level]
+        out = [((362 if start & 1 else 256) << start // 2 >> 4) * factor >> 3 for start in self.h["starts"]]
+        if coarser:
+            out = [(mean + before * factor // self.FACTORS[level + 1]) // 2 for mean, (before, _) in zip(out, coarser)]
+        return [[mean, 0] for mean in out]
 
     # clip.md#residuals
-    def sample(self, symbols, means, level, around, words, weights):
-        """Codes and ratios of a sample that is predicted from others."""
-        ratios, total, count, kappas, out = [64] * self.components, 0, 0, [], []
-        shift = symbols.take(16) if symbols else -1
-        need(-1 <= shift <= 5, "steps of a sample out of range")
+    def residuals(self, symbols, means, around):
+        """Shift, residuals and ratios of samples of a level that are coded side by side."""
+        lanes = [{"ratios": [64] * self.components, "total": 0, "count": 0, "k": [0] * self.components, "around": own,
+                  "shift": symbols.take(16, lane) if symbols else -1, "lane": lane} for lane, own in enumerate(around)]
+        for lane in lanes:
+            need(-1 <= lane["shift"] <= 5, "steps of a sample out of range")
+        coded = [lane for lane in lanes if lane["shift"] >= 0]
         mean_of = lambda list_: sum(list_) * -(-65536 // len(list_)) >> 16 if list_ else 64
+        for g in self.groups:
+            for lane in coded:
+                p, f = mean_of(lane["ratios"][slice(*g["parent"])]), lane["total"] // lane["count"] if lane["count"] else 64
+                lane["base"] = 77 * 64 + 26 * p + 51 * f
+            for c in range(g["first"], g["first"] + g["count"]):
+                mean, found = means[c][0], []
+                for lane in coded:
+                    ratios, (left, right) = lane["ratios"], lane["around"]
+                    weight = lane["base"] + 56 * (left[c] + right[c] >> 1) + 46 * mean_of(ratios[g["own"] : c])
+                    row, low = bucket(min(mean * weight >> 14, 1 << 28))
+                    found.append((lane, symbols.symbol(row, lane["lane"]), low))
+                for lane, symbol, low in found:
+                    k = lane["k"][c] = symbols.rest(symbol, low, lane["lane"])
+                    ratio = min(min(abs(k), 1 << 16) * (0xFFFFFFFF // max(mean, 16)) >> 18, 256)
+                    lane["ratios"][c] = min(ratio, 255)
+                    lane["total"], lane["count"] = lane["total"] + ratio, lane["count"] + 1
+                for lane, _, _ in found:
+                    mean, seen = means[c]
+                    factor = [102, 73, 57, 47, 39][seen] if seen < 5 else 38
+                    size = 256 * min(abs(lane["k"][c]), 1 << 22)
+                    means[c] = [max(mean + ((size - mean) * factor >> 8), 1), seen + 1]
+        return [(lane["shift"], lane["k"], lane["ratios"]) for lane in lanes]
+
+    # clip.md#residuals
+    def sample(self, shift, residuals, words, weights):
+        """Codes of a sample that is predicted from others."""
+        kappas, out = [], []
         for n, g in enumerate(self.groups):
             own = []
-            p, f = mean_of(ratios[slice(*g["parent"])]), total // count if count else 64
             for c in range(g["first"], g["first"] + g["count"]):
-                k = 0
+                kappa = 0
                 if shift >= 0:
-                    mean, seen = means[c][level]
-                    weight = 77 * 64 + 56 * (around[0][c] + around[1][c] >> 1) + 46 * mean_of(ratios[g["own"] : c]) + 26 * p + 51 * f
-                    k = symbols.take(min(mean * weight >> 14, 1 << 28))
-                    ratio = min((min(abs(k), 1 << 16) << 14) // max(mean, 16), 256)
-                    ratios[c], total, count = min(ratio, 255), total + ratio, count + 1
-                    factor = [102, 73, 57, 47, 39][seen] if seen < 5 else 38
-                    means[c][level] = [max(mean + ((256 * min(abs(k), 1 << 22) - mean) * factor >> 8), 1), seen + 1]
-                    k = k * (32 >> shift) + sum(w * kappas[s] + 16 >> 5 for s, w in self.h["sources"][c])
-                kappas.append(max(-(1 << 28), min(1 << 28, k)) if shift >= 0 else 0)
+                    kappa = residuals[c] * (32 >> shift) + sum(w * kappas[s] + 16 >> 5 for s, w in self.h["sources"][c])
+                kappas.append(max(-(1 << 28), min(1 << 28, kappa)))
                 own.append(kappas[-1])
             out.append(self.moved(g, [w[n] for w in words], weights, own))
-        return out, ratios
+        return out
 
     # clip.md#streamed-form
     @staticmethod

@@ -5,7 +5,7 @@ import struct
 from .basics import Bytes, f32, need, unzigzag
 from .coder import Chances
 from .streams import matrix
-from .symbols import EXPECTED, WIDTHS, bucket, cut, in_30_bits, inner, rotated, sized
+from .symbols import EXPECTED, WIDTHS, Symbols, bucket, cut, in_30_bits, inner, rotated, sized
 
 
 # clip.md#moving-nodes
@@ -185,32 +185,10 @@ class States:
     def __init__(self, data):
         b = Bytes(data)
         self.kind = b.get("B")
-        need(self.kind <= 4, "a number of states")
-        count = 0 if self.kind == 4 else 1 << self.kind
-        self.states = [b.get("I") for _ in range(count)]
-        self.words = b if self.kind < 4 else b.end()
-
-    # clip.md#symbols-of-moving-nodes
-    def filled(self, lane, state):
-        if state < 1 << 16:
-            left = len(self.words.data) - self.words.at
-            state = state << 16 | (self.words.get("H") if left > 1 else 0)
-        self.states[lane % len(self.states)] = state
-
-    # clip.md#symbols-of-moving-nodes
-    def even(self, lane, bits):
-        state = self.states[lane % len(self.states)]
-        self.filled(lane, state >> bits)
-        return state & ((1 << bits) - 1)
-
-    # clip.md#symbols-of-moving-nodes
-    def symbol(self, lane, row):
-        state = self.states[lane % len(self.states)]
-        slot, symbol, start = state & 4095, 0, 0
-        while slot >= start + row[symbol]:
-            start, symbol = start + row[symbol], symbol + 1
-        self.filled(lane, row[symbol] * (state >> 12) + slot - start)
-        return symbol
+        need(self.kind <= 4 and (self.kind < 4 or len(data) == 1), "a number of states")
+        self.count = 1 << self.kind % 4
+        need(self.kind == 4 or len(data) > 4 * self.count, "states that end early")
+        self.symbols = Symbols(data[1:], self.count)
 
     # clip.md#symbols-of-moving-nodes
     def eight(self, moves, contexts):
@@ -222,13 +200,13 @@ class States:
         for lane, (level, first, second, beside) in enumerate(contexts):
             mean = [(a + b) >> 1 for a, b in zip(first, second)]
             moving = level == 5 or sum(mean) + (sum(beside) if beside else 0) > 0
-            kind = self.symbol(lane, bucket(60 if moving else 8)[0])
+            kind = self.symbols.symbol(bucket(60 if moving else 8)[0], lane % self.count)
             need(kind <= 7, "a class of moving nodes")
             classes.append(kind ^ (moving and kind < 2))
             means.append(mean)
         for lane in [n for n, kind in enumerate(classes) if kind == 7]:
-            halves = [self.even(lane, 16) for _ in range(20)]
-            raw[lane] = struct.unpack("<10f", struct.pack("<20H", *halves))
+            words = [self.symbols.even(32, lane % self.count) for _ in range(10)]
+            raw[lane] = struct.unpack("<10f", struct.pack("<10I", *words))
             need(all(map(math.isfinite, raw[lane])), "a transform that is none")
         kappas = [[0] * len(slots) for _ in contexts]
         active = [n for n, kind in enumerate(classes) if 0 < kind < 7]
@@ -241,18 +219,9 @@ class States:
                 if c:
                     sigma += row[3] * (sum(map(abs, kappas[lane][:c])) * -(-65536 // c) >> 16)
                 table_, low = bucket(min(sigma << (classes[lane] - 1) >> 3, 1 << 24))
-                found.append((lane, self.symbol(lane, table_), low))
-            for lane, v, low in found:
-                if v == 15:
-                    bits = 2
-                    while bits < 28 and self.even(lane, 1):
-                        bits += 1
-                    of_low = self.even(lane, min(bits, 14))
-                    v += (1 << bits | self.even(lane, bits - min(bits, 14)) << 14 | of_low) - 4
-                even_ = self.even(lane, low + (low > 0 or v > 0))
-                negative = even_ >> low & 1
-                v = (v << low | even_ & ((1 << low) - 1)) & 0x0FFFFFFF
-                k = (-1 - v if low else -v) if negative else v
+                found.append((lane, self.symbols.symbol(table_, lane % self.count), low))
+            for lane, symbol, low in found:
+                k = self.symbols.rest(symbol, low, lane % self.count)
                 kappas[lane][c] = max(-(1 << 28), min(1 << 28, k * (32 >> (classes[lane] - 1))))
         for lane, kind in enumerate(classes):
             sums = [[abs(k) for k, slot in zip(kappas[lane], slots) if slot == s] for s in range(2)]
@@ -262,9 +231,7 @@ class States:
 
     # clip.md#symbols-of-moving-nodes
     def end(self):
-        need(all(state == 1 << 16 for state in self.states), "residuals that do not end where their bytes do")
-        if self.kind < 4:
-            self.words.end()
+        self.symbols.end()
 
 
 # clip.md#packed-moving-nodes

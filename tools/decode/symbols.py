@@ -23,44 +23,56 @@ def bucket(sigma):
 
 # clip.md#residuals
 class Symbols:
-    """Residuals of a clip: rANS with static tables."""
+    """Residuals of a clip: rANS with static tables, a state for each lane."""
 
-    def __init__(self, data):
-        self.data = data
-        self.state, self.at = (struct.unpack("<I", data[:4])[0], 4) if len(data) >= 4 else (1 << 16, len(data))
+    def __init__(self, data, lanes=1):
+        self.data, size = data, 4 * lanes
+        self.states, self.at = [1 << 16] * lanes, 0
+        if len(data) >= size:
+            self.states, self.at = list(struct.unpack(f"<{lanes}I", data[:size])), size
 
-    def fill(self):
-        if self.state < 1 << 16:
+    def fill(self, lane):
+        if self.states[lane] < 1 << 16:
             word = self.data[self.at : self.at + 2]
-            self.state, self.at = self.state << 16 | (word[0] | word[1] << 8 if len(word) == 2 else 0), self.at + 2
+            self.states[lane] = self.states[lane] << 16 | (word[0] | word[1] << 8 if len(word) == 2 else 0)
+            self.at += 2
 
-    def even(self, bits):
-        if bits > 12:
-            low = self.even(12)
-            return self.even(bits - 12) << 12 | low
-        value = self.state & ((1 << bits) - 1)
-        self.state >>= bits
-        self.fill()
+    def even(self, bits, lane=0):
+        if bits > 16:
+            low = self.even(16, lane)
+            return self.even(bits - 16, lane) << 16 | low
+        value = self.states[lane] & ((1 << bits) - 1)
+        self.states[lane] >>= bits
+        self.fill(lane)
         return value
 
-    def take(self, sigma):
-        row, low = bucket(sigma)
-        slot, symbol, start = self.state & 4095, 0, 0
+    def symbol(self, row, lane=0):
+        slot, symbol, start = self.states[lane] & 4095, 0, 0
         while slot >= start + row[symbol]:
             start, symbol = start + row[symbol], symbol + 1
-        self.state = row[symbol] * (self.state >> 12) + slot - start
-        self.fill()
-        n = symbol
+        self.states[lane] = row[symbol] * (self.states[lane] >> 12) + slot - start
+        self.fill(lane)
+        return symbol
+
+    def rest(self, symbol, low, lane=0):
+        v = symbol
         if symbol == 15:
             bits = 2
-            while bits < 30 and self.even(1):
+            while bits < 30 and self.even(1, lane):
                 bits += 1
-            n = (1 << bits | self.even(bits)) + 11
-        n = (n << low | self.even(low)) & 0x3FFFFFFF
-        return -n if n and self.even(1) else n
+            v = (1 << bits | self.even(bits, lane)) + 11
+        even = self.even(low + (low > 0 or v > 0), lane)
+        negative = even >> low & 1
+        v = (v << low | even & ((1 << low) - 1)) & 0x3FFFFFFF
+        return (-1 - v if low else -v) if negative else v
+
+    def take(self, sigma, lane=0):
+        row, low = bucket(sigma)
+        return self.rest(self.symbol(row, lane), low, lane)
 
     def end(self):
-        need(self.state == 1 << 16 and self.at == len(self.data), "residuals that do not end where their bytes do")
+        done = all(state == 1 << 16 for state in self.states) and self.at == len(self.data)
+        need(done, "residuals that do not end where their bytes do")
 
 
 # clip.md#moving-nodes

@@ -261,7 +261,7 @@ impl ResidualCosts {
     pub fn saved(&self, k: &[i32; MAX_COMPONENTS], c: usize, lower: i32) -> i64 {
         match &self.buckets {
             Some(buckets) => {
-                i64::from(symbols::cost(buckets[c], k[c])) - i64::from(symbols::cost(buckets[c], lower))
+                i64::from(buckets[c].cost(k[c])) - i64::from(buckets[c].cost(lower))
             }
             None => {
                 let mut part = [0; 3];

@@ -1,5 +1,5 @@
-//! Residuals k of a clip as range-coded symbols with static tables, chosen by the size of the residuals
-//! around. Lossless.
+//! Residuals k as range-coded symbols with static tables, chosen by the size of the residuals around.
+//! Lossless.
 //!
 //! ```text
 //! σ        the expected |k|, in 2⁻⁸:   mean · (77 + 56·t + 46·j + 26·p + 51·f) / 256
@@ -8,9 +8,11 @@
 //!          components of the joint; p: of the parent joint; f: of all components of this sample before the sub-track. 1 if there is none.
 //!          A mean of n ≤ 9 numbers is (sum · ⌈2¹⁶/n⌉) >> 16, of more numbers a division
 //! bucket   thirds of octaves of σ: 24 of them below σ = 4, where h = 0; above that h = 1 + ⌊log₂(σ/4)⌋, and the table is one of the last three
-//! symbol   min(|k| >> h, 15) by the table of the bucket; then raw bits: the h low bits, the sign if k ≠ 0; symbol 15 is followed by
-//!          (|k| >> h) − 15 as Exp-Golomb of order 2
-//! coder    one rANS state, 32 bits, 12-bit frequencies, words of 16 bits; raw bits are taken from the state's low end
+//! v        h > 0: k, or −1 − k for k < 0; h = 0: |k|
+//! symbol   min(v >> h, 15) by the table of the bucket
+//! rest     symbol 15 is followed by (v >> h) − 15 as Exp-Golomb of order 2; then, together, the h low bits and above them the sign if h > 0 or v ≠ 0
+//! coder    rANS, 32 bits of state, 12-bit frequencies, words of 16 bits; raw bits are taken from the state's low end. One state for each lane;
+//!          the states come first, then the words of all lanes as the decoder needs them
 //! ```
 //!
 //! The tables are those of Laplace's distribution whose mean is known to 35 %: neither trained nor adapted,
@@ -21,13 +23,15 @@
 use crate::Corrupt;
 
 /// The number of symbols in a table.
-pub(crate) const SYMBOLS: usize = 16;
+const SYMBOLS: usize = 16;
 /// The number of tables.
-pub(crate) const TABLES: usize = 24;
+const TABLES: usize = 24;
 /// The number of bits of a frequency. Part of the format, like everything in this file.
-pub(crate) const PRECISION: u32 = 12;
+const PRECISION: u32 = 12;
+/// The largest number of raw bits that are taken from a state at once.
+const MAX_RAW_BITS: u32 = 16;
 /// The smallest state, with which the encoder begins.
-pub(crate) const MIN_STATE: u32 = 1 << 16;
+const MIN_STATE: u32 = 1 << 16;
 /// The number of levels: seven of distance, and keys.
 pub const LEVEL_COUNT: usize = 8;
 /// The initial means of the levels, relative to the finest, in 2⁻³.
@@ -35,7 +39,7 @@ const INITIAL_MEAN_FACTORS: [u32; LEVEL_COUNT] = [8, 12, 21, 36, 56, 80, 110, 50
 /// 1 in 2⁻⁶.
 const RATIO_ONE: u32 = 64;
 
-pub(crate) const FREQUENCIES: [[u16; SYMBOLS]; TABLES] = [
+const FREQUENCIES: [[u16; SYMBOLS]; TABLES] = [
     [4010, 72, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
     [3992, 90, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
     [3968, 114, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
@@ -62,7 +66,7 @@ pub(crate) const FREQUENCIES: [[u16; SYMBOLS]; TABLES] = [
     [592, 917, 657, 476, 349, 259, 193, 146, 111, 85, 65, 51, 39, 31, 24, 101],
 ];
 
-pub(crate) const STARTS: [[u16; SYMBOLS]; TABLES] = {
+const STARTS: [[u16; SYMBOLS]; TABLES] = {
     let mut out = [[0; SYMBOLS]; 24];
     let mut b = 0;
     while b < 24 {
@@ -78,8 +82,41 @@ pub(crate) const STARTS: [[u16; SYMBOLS]; TABLES] = {
     out
 };
 
+/// The symbols of four slots, four bits each, for all tables: one load and no branch.
+static SYMBOL_OF: [[u16; 1 << (PRECISION - 2)]; TABLES] = {
+    let mut out = [[0; 1 << (PRECISION - 2)]; TABLES];
+    let mut table = 0;
+    while table < TABLES {
+        let (mut symbol, mut slot) = (0, 0);
+        while slot < 1 << PRECISION {
+            while symbol + 1 < SYMBOLS && STARTS[table][symbol + 1] as usize <= slot {
+                symbol += 1;
+            }
+            out[table][slot >> 2] |= (symbol as u16) << (4 * (slot & 3));
+            slot += 1;
+        }
+        table += 1;
+    }
+    out
+};
+
+/// The start and frequency of each symbol.
+static SPANS: [[(u16, u16); SYMBOLS]; TABLES] = {
+    let mut out = [[(0, 0); SYMBOLS]; TABLES];
+    let mut table = 0;
+    while table < TABLES {
+        let mut symbol = 0;
+        while symbol < SYMBOLS {
+            out[table][symbol] = (STARTS[table][symbol], FREQUENCIES[table][symbol]);
+            symbol += 1;
+        }
+        table += 1;
+    }
+    out
+};
+
 /// The table for a symbol, and its number of low bits of even probability.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bucket {
     pub(crate) table: u8,
     pub(crate) low: u8,
@@ -107,16 +144,34 @@ impl Bucket {
     /// Returns the cost of `k` in 2⁻⁸ bits, for the encoder's choices.
     #[cfg(feature = "encode")]
     pub fn cost(self, k: i32) -> u32 {
-        let n = k.unsigned_abs() >> self.low;
-        let symbol = (n as usize).min(SYMBOLS - 1);
-        let even = u32::from(self.low) + u32::from(k != 0);
-        let escape = if symbol == SYMBOLS - 1 {
-            let v = n - 15 + 4;
-            2 * (31 - v.leading_zeros()) - 1
-        } else {
-            0
+        let number = Number::new(self, k);
+        let escape = match number.symbol == SYMBOLS - 1 {
+            true => 2 * (31 - (number.above + 4).leading_zeros()) - 1,
+            false => 0,
         };
-        u32::from(COSTS[usize::from(self.table)][symbol]) + 256 * (even + escape)
+        u32::from(COSTS[usize::from(self.table)][number.symbol]) + 256 * (number.bits + escape)
+    }
+}
+
+/// A residual as it is coded: its symbol, the part of v above that symbol, and its raw bits with their count.
+#[cfg(feature = "encode")]
+struct Number {
+    symbol: usize,
+    above: u32,
+    raw: u32,
+    bits: u32,
+}
+
+#[cfg(feature = "encode")]
+impl Number {
+    fn new(bucket: Bucket, k: i32) -> Number {
+        let low = u32::from(bucket.low);
+        let negative = u32::from(k < 0);
+        let v = if low > 0 { (k ^ (k >> 31)) as u32 } else { k.unsigned_abs() };
+        let high = v >> low;
+        let symbol = (high as usize).min(SYMBOLS - 1);
+        let raw = v & ((1 << low) - 1) | negative << low;
+        Number { symbol, above: high - symbol as u32, raw, bits: low + u32::from(low > 0 || v > 0) }
     }
 }
 
@@ -136,7 +191,7 @@ static BUCKETS: [Bucket; 128] = {
 
 /// −log₂(f/4096) in 2⁻⁸, exact to one unit: only the encoder's choices depend on it.
 #[cfg(feature = "encode")]
-pub(crate) static COSTS: [[u16; SYMBOLS]; TABLES] = {
+static COSTS: [[u16; SYMBOLS]; TABLES] = {
     let mut out = [[0; SYMBOLS]; 24];
     let mut b = 0;
     while b < 24 {
@@ -184,56 +239,82 @@ pub fn start_code(mean: f64) -> u8 {
     ((mean.max(1e-9).log2() + 4.0) * 2.0).round().clamp(0.0, 31.0) as u8
 }
 
-/// The adaptive means of all components and levels of a segment, in memory that the caller reuses.
+/// The mean |k| of a component at a level.
+#[derive(Clone, Copy, Debug)]
+struct MeanSize {
+    /// In 2⁻⁸.
+    mean: u32,
+    /// ⌊(2³² − 1) / mean⌋, for a mean of at least 2⁻⁴.
+    reciprocal: u32,
+    /// The number of residuals of this level so far.
+    seen: u32,
+}
+
+impl MeanSize {
+    #[inline(always)]
+    fn new(mean: u32, seen: u32) -> MeanSize {
+        MeanSize { mean, reciprocal: u32::MAX / mean.max(16), seen }
+    }
+}
+
+/// The adaptive means of all components at a level of a segment, in memory that the caller reuses. Levels
+/// follow one another, from the coarsest to the finest.
 #[derive(Clone, Debug, Default)]
 pub struct Means {
-    /// For each component and level: the mean in 2⁻⁸, and the number of residuals so far.
-    mean: Vec<[(u32, u32); LEVEL_COUNT]>,
+    sizes: Vec<MeanSize>,
+    level: Option<usize>,
 }
 
 impl Means {
-    /// Resets to the start of a segment.
-    pub fn reset(&mut self, starts: &[u8]) {
-        self.mean.clear();
-        self.mean.extend(
-            starts
-                .iter()
-                .map(|&code| INITIAL_MEAN_FACTORS.map(|factor| ((start_mean(code) * factor) >> 3, 0))),
-        );
+    /// Begins a segment.
+    pub fn reset(&mut self) {
+        self.level = None;
     }
 
-    /// Returns the mean of component `c` at `level`.
+    /// Begins a level, unless it has begun already. A mean begins between the component's start, a code as of
+    /// [`start_code`], and the mean of the coarser level, both scaled to this level.
     #[inline]
-    fn mean(&self, c: usize, level: usize) -> u32 {
-        self.mean[c][level].0
+    pub fn enter_level(&mut self, level: usize, starts: &[u8]) {
+        if self.level != Some(level) {
+            self.begin_level(level, starts);
+        }
+    }
+
+    fn begin_level(&mut self, level: usize, starts: &[u8]) {
+        let factor = INITIAL_MEAN_FACTORS[level];
+        let start = |code: &u8| (start_mean(*code) * factor) >> 3;
+        match self.level.filter(|coarser| coarser - 1 == level) {
+            None => {
+                self.sizes.clear();
+                self.sizes.extend(starts.iter().map(|code| MeanSize::new(start(code), 0)));
+            }
+            Some(coarser) => {
+                let coarser = u64::from(INITIAL_MEAN_FACTORS[coarser]);
+                for (size, code) in self.sizes.iter_mut().zip(starts) {
+                    let scaled = u64::from(size.mean) * u64::from(factor) / coarser;
+                    *size = MeanSize::new(((u64::from(start(code)) + scaled) / 2) as u32, 0);
+                }
+            }
+        }
+        self.level = Some(level);
     }
 
     /// Adapts to |k|.
     #[inline]
-    pub fn learn(&mut self, c: usize, level: usize, k: i32) {
+    pub fn learn(&mut self, c: usize, k: i32) {
         // max(1/(n + 2.5), 0.15) in 2⁻⁸.
         const WEIGHT: [i64; 5] = [102, 73, 57, 47, 39];
-        let (mean, seen) = &mut self.mean[c][level];
-        let weight = WEIGHT.get(*seen as usize).copied().unwrap_or(38);
+        let size = &mut self.sizes[c];
+        let weight = WEIGHT.get(size.seen as usize).copied().unwrap_or(38);
         let goal = i64::from(k.unsigned_abs().min(1 << 22)) << 8;
-        let at = i64::from(*mean);
-        *mean = (at + (((goal - at) * weight) >> 8)).max(1) as u32;
-        *seen += 1;
+        let at = i64::from(size.mean);
+        *size = MeanSize::new((at + (((goal - at) * weight) >> 8)).max(1) as u32, size.seen + 1);
     }
 }
 
-/// Returns |k| / mean in 2⁻⁶, at most 4.
-#[inline]
-fn ratio(k: i32, mean: u32) -> u32 {
-    let n = k.unsigned_abs().min(1 << 16);
-    ((n << 14) / mean.max(16)).min(4 * RATIO_ONE)
-}
-
 /// The sizes of the residuals of the current sample so far, relative to their means.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Activity {
-    /// The ratio of each component.
-    pub ratio: Vec<u8>,
     /// The sum and the number of all ratios so far.
     all: (u32, u32),
     /// The sum and the number of the ratios of the current joint, at most nine.
@@ -242,27 +323,26 @@ pub struct Activity {
     around: u32,
 }
 
+impl Default for Activity {
+    /// Begins a sample.
+    fn default() -> Activity {
+        Activity { all: (0, 0), joint: (0, 0), around: (26 + 51) * RATIO_ONE }
+    }
+}
+
 /// ⌈2¹⁶/n⌉, the factor for a mean of up to nine ratios.
 const RECIPROCALS: [u32; 10] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192, 7282];
 
 impl Activity {
-    /// Begins a sample of `count` components.
-    pub fn begin_sample(&mut self, count: usize) {
-        self.ratio.clear();
-        self.ratio.resize(count, RATIO_ONE as u8);
-        (self.all, self.joint) = ((0, 0), (0, 0));
-        self.around = (26 + 51) * RATIO_ONE;
-    }
-
-    /// Begins a sub-track; `first` if it is the first of its joint. `parent`: components of the parent joint,
-    /// at most nine.
+    /// Begins a sub-track; `first` if it is the first of its joint. `parent`: the ratios of the parent joint's
+    /// components, at most nine.
     #[inline]
-    pub fn begin_sub_track(&mut self, first: bool, parent: (usize, usize)) {
+    pub fn begin_sub_track(&mut self, first: bool, parent: &[u8]) {
         if first {
             self.joint = (0, 0);
         }
-        let own = &self.ratio[parent.0..parent.1];
-        let p = mean_ratio((own.iter().map(|ratio| u32::from(*ratio)).sum(), own.len() as u32));
+        let sum = parent.iter().map(|ratio| u32::from(*ratio)).sum();
+        let p = mean_ratio((sum, parent.len() as u32));
         let f = match self.all {
             (_, 0) => RATIO_ONE,
             (sum, count) => sum / count,
@@ -273,21 +353,23 @@ impl Activity {
     /// Returns the table for component `c` of the current sub-track. `around`: ratios of this component at
     /// the samples between which this one lies.
     #[inline(always)]
-    pub fn bucket(&self, means: &Means, c: usize, level: usize, around: [u8; 2]) -> Bucket {
+    pub fn bucket(&self, means: &Means, c: usize, around: [u8; 2]) -> Bucket {
         let t = (u32::from(around[0]) + u32::from(around[1])) / 2;
         let weight = 77 * RATIO_ONE + 56 * t + 46 * mean_ratio(self.joint) + self.around;
-        let sigma = (u64::from(means.mean(c, level)) * u64::from(weight)) >> 14;
+        let sigma = (u64::from(means.sizes[c].mean) * u64::from(weight)) >> 14;
         Bucket::from_sigma(sigma.min(1 << 28) as u32)
     }
 
-    /// Records the residual of component `c`.
+    /// Records the residual of component `c`, before the means learn from it. Returns its ratio: |k| / mean in
+    /// 2⁻⁶, at most 255.
     #[inline(always)]
-    pub fn record(&mut self, means: &Means, c: usize, level: usize, k: i32) {
-        let r = ratio(k, means.mean(c, level));
-        let stored = r.min(255) as u8;
-        self.ratio[c] = stored;
-        self.all = (self.all.0 + r, self.all.1 + 1);
-        self.joint = (self.joint.0 + u32::from(stored), self.joint.1 + 1);
+    pub fn record(&mut self, means: &Means, c: usize, k: i32) -> u8 {
+        let n = u64::from(k.unsigned_abs().min(1 << 16));
+        let ratio = ((n * u64::from(means.sizes[c].reciprocal)) >> 18) as u32;
+        let stored = ratio.min(255);
+        self.all = (self.all.0 + ratio.min(4 * RATIO_ONE), self.all.1 + 1);
+        self.joint = (self.joint.0 + stored, self.joint.1 + 1);
+        stored as u8
     }
 }
 
@@ -300,222 +382,330 @@ fn mean_ratio((sum, count): (u32, u32)) -> u32 {
     }
 }
 
-/// Collects symbols, which are encoded in reverse order.
+/// Collects symbols, which are encoded in reverse order. Those of a lane have a state of their own.
 #[cfg(feature = "encode")]
-#[derive(Default)]
-pub struct Encoder {
-    /// Start and frequency; or, if the top bit is set, a value and its even bits.
-    pushed: Vec<(u16, u16)>,
+pub struct Encoder<const LANES: usize = 1> {
+    pushed: Vec<Pushed>,
+}
+
+/// What has been added to an [`Encoder`].
+#[cfg(feature = "encode")]
+struct Pushed {
+    lane: u8,
+    /// The number of bits of which the frequency is a part.
+    bits: u8,
+    start: u16,
+    frequency: u16,
 }
 
 #[cfg(feature = "encode")]
-const RAW_BITS_FLAG: u16 = 1 << 15;
+impl Default for Encoder {
+    fn default() -> Encoder {
+        Encoder::with_lanes()
+    }
+}
 
 #[cfg(feature = "encode")]
 impl Encoder {
     /// Adds `k`.
     pub fn push(&mut self, bucket: Bucket, k: i32) {
-        let n = k.unsigned_abs();
-        let high = n >> bucket.low;
-        let symbol = (high as usize).min(SYMBOLS - 1);
-        let table = usize::from(bucket.table);
-        self.pushed.push((STARTS[table][symbol], FREQUENCIES[table][symbol]));
-        if symbol == SYMBOLS - 1 {
-            // Exp-Golomb of order 2.
-            let v = high - 15 + 4;
-            let bits = 31 - v.leading_zeros();
-            for _ in 2..bits {
-                self.push_raw_bits(1, 1);
-            }
-            self.push_raw_bits(0, 1);
-            self.push_raw_bits(v & ((1 << bits) - 1), bits);
-        }
-        self.push_raw_bits(n & ((1u32 << bucket.low) - 1), u32::from(bucket.low));
-        if n != 0 {
-            self.push_raw_bits(u32::from(k < 0), 1);
-        }
+        self.push_to(0, bucket, k);
     }
 
     /// Adds `bits` ≤ 32 bits of even probability.
     pub fn push_raw_bits(&mut self, value: u32, bits: u32) {
-        if bits > 12 {
-            self.push_raw_bits(value & 0xFFF, 12);
-            self.push_raw_bits(value >> 12, bits - 12);
+        self.push_raw_bits_to(0, value, bits);
+    }
+}
+
+#[cfg(feature = "encode")]
+impl<const LANES: usize> Encoder<LANES> {
+    /// An encoder without symbols.
+    pub fn with_lanes() -> Encoder<LANES> {
+        Encoder { pushed: Vec::new() }
+    }
+
+    /// Adds `k` to a lane.
+    pub fn push_to(&mut self, lane: usize, bucket: Bucket, k: i32) {
+        self.push_symbol(lane, bucket, k);
+        self.push_rest(lane, bucket, k);
+    }
+
+    /// Adds the symbol of `k` to a lane; [`Encoder::push_rest`] must follow, after at most other lanes.
+    pub fn push_symbol(&mut self, lane: usize, bucket: Bucket, k: i32) {
+        self.push_entry(lane, bucket.table, Number::new(bucket, k).symbol);
+    }
+
+    /// Adds the rest of `k` to a lane, after its symbol.
+    pub fn push_rest(&mut self, lane: usize, bucket: Bucket, k: i32) {
+        let number = Number::new(bucket, k);
+        if number.symbol == SYMBOLS - 1 {
+            // Exp-Golomb of order 2.
+            let v = number.above + 4;
+            let bits = 31 - v.leading_zeros();
+            for _ in 2..bits {
+                self.push_raw_bits_to(lane, 1, 1);
+            }
+            self.push_raw_bits_to(lane, 0, 1);
+            self.push_raw_bits_to(lane, v & ((1 << bits) - 1), bits);
+        }
+        self.push_raw_bits_to(lane, number.raw, number.bits);
+    }
+
+    /// Adds a symbol of a table to a lane.
+    pub(crate) fn push_entry(&mut self, lane: usize, table: u8, symbol: usize) {
+        let (start, frequency) = SPANS[usize::from(table)][symbol];
+        self.pushed.push(Pushed { lane: lane as u8, bits: PRECISION as u8, start, frequency });
+    }
+
+    /// Adds `bits` ≤ 32 bits of even probability to a lane.
+    pub(crate) fn push_raw_bits_to(&mut self, lane: usize, value: u32, bits: u32) {
+        if bits > MAX_RAW_BITS {
+            self.push_raw_bits_to(lane, value & 0xFFFF, MAX_RAW_BITS);
+            self.push_raw_bits_to(lane, value >> MAX_RAW_BITS, bits - MAX_RAW_BITS);
         } else if bits > 0 {
-            self.pushed.push((value as u16, RAW_BITS_FLAG | bits as u16));
+            self.pushed.push(Pushed { lane: lane as u8, bits: bits as u8, start: value as u16, frequency: 1 });
         }
     }
 
     /// Appends the bytes of all symbols.
     pub fn finish(self, out: &mut Vec<u8>) {
-        let mut state = MIN_STATE;
-        let mut words: Vec<u16> = Vec::new();
-        for &(start, frequency) in self.pushed.iter().rev() {
-            if frequency & RAW_BITS_FLAG != 0 {
-                let bits = u32::from(frequency & !RAW_BITS_FLAG);
-                if u64::from(state) >= 1u64 << (32 - bits) {
-                    words.push(state as u16);
-                    state >>= 16;
-                }
-                state = state << bits | u32::from(start);
-            } else {
-                let f = u32::from(frequency);
-                if u64::from(state) >= u64::from(f) << (32 - PRECISION) {
-                    words.push(state as u16);
-                    state >>= 16;
-                }
-                state = ((state / f) << PRECISION) + state % f + u32::from(start);
-            }
-        }
-        out.extend_from_slice(&state.to_le_bytes());
-        for word in words.iter().rev() {
-            out.extend_from_slice(&word.to_le_bytes());
-        }
         // A segment without content is the most common case, and takes no bytes.
-        if self.pushed.is_empty() {
-            out.truncate(out.len() - 4);
+        if !self.pushed.is_empty() {
+            out.extend(self.bytes(LANES));
         }
+    }
+
+    /// Returns the bytes with `count` states: lane `lane` has number `lane` modulo `count`.
+    pub(crate) fn bytes(&self, count: usize) -> Vec<u8> {
+        let (mut states, mut words) = ([MIN_STATE; LANES], Vec::new());
+        for &Pushed { lane, bits, start, frequency } in self.pushed.iter().rev() {
+            let state = &mut states[usize::from(lane) % count];
+            let f = u32::from(frequency);
+            if u64::from(*state) >= u64::from(f) << (32 - bits) {
+                words.push(*state as u16);
+                *state >>= 16;
+            }
+            *state = ((*state / f) << bits) + *state % f + u32::from(start);
+        }
+        let mut out: Vec<u8> = states[..count].iter().flat_map(|state| state.to_le_bytes()).collect();
+        out.extend(words.iter().rev().flat_map(|word| word.to_le_bytes()));
+        out
     }
 }
 
 /// A place between two symbols in the bytes of a [`Decoder`].
 #[derive(Clone, Copy, Debug)]
-pub struct DecoderPosition {
-    state: u32,
-    position: usize,
+pub struct DecoderPosition<const LANES: usize> {
+    states: [u32; LANES],
+    next: usize,
 }
 
 /// Decodes symbols in the order in which they were added. Words beyond the end read as zeros;
 /// [`Decoder::finish`] detects that.
-pub struct Decoder<'a> {
-    state: u32,
-    bytes: &'a [u8],
-    position: usize,
+///
+/// Symbols of different lanes can be decoded at the same time, because each lane has a state of its own.
+#[derive(Clone, Copy)]
+pub struct Decoder<'a, const LANES: usize = 1> {
+    states: [u32; LANES],
+    words: &'a [[u8; 2]],
+    /// The number of the next word.
+    next: usize,
+    /// `true` if the bytes are whole states and words.
+    whole: bool,
 }
 
 impl<'a> Decoder<'a> {
     /// Starts decoding the bytes of [`Encoder::finish`].
     pub fn new(bytes: &'a [u8]) -> Decoder<'a> {
-        let (state, at) = match bytes.first_chunk::<4>() {
-            Some(first) => (u32::from_le_bytes(*first), 4),
-            None => (MIN_STATE, bytes.len()),
-        };
-        Decoder { state, bytes, position: at }
-    }
-
-    /// Continues from a place that [`Decoder::position`] returned for the same bytes; `None` is their start.
-    pub fn resume(bytes: &'a [u8], from: Option<DecoderPosition>) -> Decoder<'a> {
-        match from {
-            Some(DecoderPosition { state, position }) => Decoder { state, bytes, position },
-            None => Decoder::new(bytes),
-        }
-    }
-
-    /// Returns the place before the next symbol.
-    pub fn position(&self) -> DecoderPosition {
-        DecoderPosition { state: self.state, position: self.position }
-    }
-
-    #[inline(always)]
-    fn fill(&mut self) {
-        let word = match self.bytes.get(self.position..self.position + 2) {
-            Some(word) => u32::from(u16::from_le_bytes([word[0], word[1]])),
-            None => 0,
-        };
-        // Whether a word is needed is unpredictable, so there is no branch.
-        let due = self.state < MIN_STATE;
-        let filled = self.state << 16 | word;
-        self.state = if due { filled } else { self.state };
-        self.position += 2 * usize::from(due);
+        Decoder::with_lanes(bytes)
     }
 
     /// Decodes the next k.
     #[inline(always)]
     pub fn decode(&mut self, bucket: Bucket) -> i32 {
-        let table = usize::from(bucket.table);
-        let slot = (self.state & ((1 << PRECISION) - 1)) as u16;
-        let starts = &STARTS[table];
-        // The number of starts that are not above the slot, minus one: the sum of the top bits of the
-        // differences, side by side.
-        let below = |s: &u16| s.wrapping_sub(slot + 1) >> 15;
-        let symbol = usize::from(starts.iter().map(below).sum::<u16>() - 1) % SYMBOLS;
-        let f = u32::from(FREQUENCIES[table][symbol]);
-        self.state = f.wrapping_mul(self.state >> PRECISION).wrapping_add(u32::from(slot - starts[symbol]));
-        self.fill();
-        let mut n = symbol as u32;
-        if symbol == SYMBOLS - 1 {
-            let mut bits = 2;
-            while bits < 30 && self.raw_bits(1) != 0 {
-                bits += 1;
-            }
-            n = (1 << bits | self.raw_bits(bits)).wrapping_add(15 - 4);
-        }
-        if bucket.low > 0 {
-            let low = u32::from(bucket.low);
-            n = n << low | self.raw_bits(low);
-        }
-        let n = (n & 0x3FFF_FFFF) as i32;
-        // Without a sign zero bits are read, so there is no branch.
-        let sign = -(self.short_raw_bits(u32::from(n != 0)) as i32);
-        (n ^ sign) - sign
+        let symbol = self.symbol(0, bucket.table);
+        self.rest(0, symbol, bucket)
     }
 
     /// Decodes the next `bits` ≤ 32 bits of even probability.
     #[inline]
     pub fn raw_bits(&mut self, bits: u32) -> u32 {
-        if bits > 12 {
-            let low = self.raw_bits(12);
-            return self.raw_bits(bits - 12) << 12 | low;
+        self.raw_bits_from(0, bits)
+    }
+}
+
+impl<'a, const LANES: usize> Decoder<'a, LANES> {
+    /// Starts decoding the bytes of an encoder with as many lanes.
+    pub fn with_lanes(bytes: &'a [u8]) -> Decoder<'a, LANES> {
+        Decoder::with_states(bytes, LANES)
+    }
+
+    /// Starts decoding bytes that have only the first `count` states.
+    pub(crate) fn with_states(bytes: &'a [u8], count: usize) -> Decoder<'a, LANES> {
+        let mut states = [MIN_STATE; LANES];
+        let Some((first, rest)) = bytes.split_at_checked(4 * count) else {
+            return Decoder { states, words: &[], next: 0, whole: bytes.is_empty() };
+        };
+        for (state, first) in states.iter_mut().zip(first.as_chunks().0) {
+            *state = u32::from_le_bytes(*first);
         }
-        self.short_raw_bits(bits)
+        let (words, odd) = rest.as_chunks();
+        Decoder { states, words, next: 0, whole: odd.is_empty() }
     }
 
-    /// Does the same as `raw_bits`, for at most 12 bits.
+    /// Continues from a place that [`Decoder::position`] returned for the same bytes; `None` is their start.
+    pub fn resume(bytes: &'a [u8], from: Option<DecoderPosition<LANES>>) -> Decoder<'a, LANES> {
+        let start = Decoder::with_lanes(bytes);
+        match from {
+            Some(DecoderPosition { states, next }) => Decoder { states, next, ..start },
+            None => start,
+        }
+    }
+
+    /// Returns the place before the next symbol.
+    pub fn position(&self) -> DecoderPosition<LANES> {
+        DecoderPosition { states: self.states, next: self.next }
+    }
+
+    /// Sets a state, extended by a word if it is too small.
     #[inline(always)]
-    fn short_raw_bits(&mut self, bits: u32) -> u32 {
-        let value = self.state & ((1 << bits) - 1);
-        self.state >>= bits;
-        self.fill();
-        value
+    fn set_state(&mut self, lane: usize, state: u32) {
+        let word = match self.words.get(self.next) {
+            Some(word) => u32::from(u16::from_le_bytes(*word)),
+            None => 0,
+        };
+        // Whether a word is needed is unpredictable, so there is no branch.
+        let due = state < MIN_STATE;
+        let filled = state << 16 | word;
+        self.states[lane] = if due { filled } else { state };
+        self.next += usize::from(due);
     }
 
-    /// Refuses too few, too many or wrong bytes: the state must return to the encoder's first.
+    /// Decodes the next symbol of a lane.
+    #[inline(always)]
+    pub(crate) fn symbol(&mut self, lane: usize, table: u8) -> u32 {
+        let state = self.states[lane];
+        let slot = state & ((1 << PRECISION) - 1);
+        let table = usize::from(table) % TABLES;
+        let four = SYMBOL_OF[table][(slot >> 2) as usize];
+        let symbol = u32::from(four >> (4 * (slot & 3))) % SYMBOLS as u32;
+        let (start, f) = SPANS[table][symbol as usize];
+        let state = u32::from(f).wrapping_mul(state >> PRECISION).wrapping_add(slot - u32::from(start));
+        self.set_state(lane, state);
+        symbol
+    }
+
+    /// Decodes the rest of k after its symbol.
+    #[inline(always)]
+    pub(crate) fn rest(&mut self, lane: usize, symbol: u32, bucket: Bucket) -> i32 {
+        let (mut v, low) = (symbol, u32::from(bucket.low));
+        if v == SYMBOLS as u32 - 1 || low >= MAX_RAW_BITS {
+            // By value, so that states can stay in registers.
+            let k;
+            (*self, k) = self.large(lane, symbol, low);
+            return k;
+        }
+        let bits = low + u32::from(low > 0 || v > 0);
+        let raw = self.short_raw_bits(lane, bits);
+        v = v << low | raw & ((1 << low) - 1);
+        with_sign(v, raw >> low, low)
+    }
+
+    /// Decodes the rest of a large k.
+    #[cold]
+    fn large(mut self, lane: usize, symbol: u32, low: u32) -> (Self, i32) {
+        let mut v = symbol;
+        if v == SYMBOLS as u32 - 1 {
+            let mut bits = 2;
+            while bits < 30 && self.raw_bits_from(lane, 1) != 0 {
+                bits += 1;
+            }
+            v = (1 << bits | self.raw_bits_from(lane, bits)).wrapping_add(SYMBOLS as u32 - 1 - 4);
+        }
+        let raw = self.raw_bits_from(lane, low + u32::from(low > 0 || v > 0));
+        v = v << low | raw & ((1 << low) - 1);
+        (self, with_sign(v & 0x3FFF_FFFF, raw >> low, low))
+    }
+
+    pub(crate) fn raw_bits_from(&mut self, lane: usize, bits: u32) -> u32 {
+        if bits > MAX_RAW_BITS {
+            let low = self.short_raw_bits(lane, MAX_RAW_BITS);
+            return self.short_raw_bits(lane, bits - MAX_RAW_BITS) << MAX_RAW_BITS | low;
+        }
+        self.short_raw_bits(lane, bits)
+    }
+
+    /// Decodes at most [`MAX_RAW_BITS`] bits of even probability.
+    #[inline(always)]
+    fn short_raw_bits(&mut self, lane: usize, bits: u32) -> u32 {
+        let state = self.states[lane];
+        self.set_state(lane, state >> bits);
+        state & ((1 << bits) - 1)
+    }
+
+    /// Refuses too few, too many or wrong bytes: all states must return to the encoder's first.
     pub fn finish(&self) -> Result<(), Corrupt> {
-        if self.state == MIN_STATE && self.position == self.bytes.len() {
+        if self.whole && self.states == [MIN_STATE; LANES] && self.next == self.words.len() {
             Ok(())
         } else {
-            Err(Corrupt("residuals of a clip do not end where their bytes do"))
+            Err(Corrupt("residuals do not end where their bytes do"))
         }
     }
 }
 
-/// Codes symbols in either direction.
+/// Returns k, with the lowest bit of `sign`: if it is set −1 − v with low bits, else −v.
+#[inline(always)]
+fn with_sign(v: u32, sign: u32, low: u32) -> i32 {
+    let sign = ((sign & 1) as i32).wrapping_neg();
+    (v as i32 ^ sign) - if low > 0 { 0 } else { sign }
+}
+
+/// Codes residuals in either direction, some at once, each in its own lane.
 pub trait SymbolCoder {
-    /// Codes `k`, which a decoder ignores, and returns it.
-    fn symbol(&mut self, bucket: Bucket, k: i32) -> i32;
-    /// Codes 32 bits of even probability.
-    fn raw_u32(&mut self, value: u32) -> u32;
+    /// Codes `k` in these lanes, and returns them; a decoder ignores `k`.
+    fn code<const COUNT: usize>(
+        &mut self,
+        lanes: [usize; COUNT],
+        buckets: [Bucket; COUNT],
+        k: [i32; COUNT],
+    ) -> [i32; COUNT];
 }
 
 #[cfg(feature = "encode")]
-impl SymbolCoder for Encoder {
-    fn symbol(&mut self, bucket: Bucket, k: i32) -> i32 {
-        self.push(bucket, k);
+impl<const LANES: usize> SymbolCoder for Encoder<LANES> {
+    fn code<const COUNT: usize>(
+        &mut self,
+        lanes: [usize; COUNT],
+        buckets: [Bucket; COUNT],
+        k: [i32; COUNT],
+    ) -> [i32; COUNT] {
+        for i in 0..COUNT {
+            self.push_symbol(lanes[i], buckets[i], k[i]);
+        }
+        for i in 0..COUNT {
+            self.push_rest(lanes[i], buckets[i], k[i]);
+        }
         k
-    }
-    fn raw_u32(&mut self, value: u32) -> u32 {
-        self.push_raw_bits(value, 32);
-        value
     }
 }
 
-impl SymbolCoder for Decoder<'_> {
+impl<const LANES: usize> SymbolCoder for Decoder<'_, LANES> {
     #[inline(always)]
-    fn symbol(&mut self, bucket: Bucket, _: i32) -> i32 {
-        self.decode(bucket)
-    }
-    fn raw_u32(&mut self, _: u32) -> u32 {
-        self.raw_bits(32)
+    fn code<const COUNT: usize>(
+        &mut self,
+        lanes: [usize; COUNT],
+        buckets: [Bucket; COUNT],
+        _: [i32; COUNT],
+    ) -> [i32; COUNT] {
+        let (mut symbols, mut k) = ([0; COUNT], [0; COUNT]);
+        for i in 0..COUNT {
+            symbols[i] = self.symbol(lanes[i], buckets[i].table);
+        }
+        for i in 0..COUNT {
+            k[i] = self.rest(lanes[i], symbols[i], buckets[i]);
+        }
+        k
     }
 }
 
@@ -575,30 +765,37 @@ mod tests {
 
     proptest! {
         #[test]
-        fn round_trip(values in prop::collection::vec((any::<i32>(), 0u32..30, 0u32..1 << 20), 0..300)) {
-            let values: Vec<(i32, Bucket)> = values
+        fn round_trip(values in prop::collection::vec((any::<i32>(), 0u32..30, 0u32..1 << 20, any::<bool>()), 0..300)) {
+            let values: Vec<(i32, Bucket, usize)> = values
                 .iter()
-                .map(|&(k, shift, sigma)| ((k >> shift).clamp(-0x0FFF_FFFF, 0x0FFF_FFFF), Bucket::from_sigma(sigma)))
+                .map(|&(k, shift, sigma, lane)| {
+                    ((k >> shift).clamp(-0x0FFF_FFFF, 0x0FFF_FFFF), Bucket::from_sigma(sigma), usize::from(lane))
+                })
                 .collect();
-            let mut encoder = Encoder::default();
-            for &(k, bucket) in &values {
-                encoder.push(bucket, k);
+            let mut bytes = [Vec::new(), Vec::new()];
+            let (mut one, mut two) = (Encoder::default(), Encoder::<2>::with_lanes());
+            for &(k, bucket, lane) in &values {
+                one.push(bucket, k);
+                two.push_to(lane, bucket, k);
             }
-            let mut bytes = Vec::new();
-            encoder.finish(&mut bytes);
-            let mut decoder = Decoder::new(&bytes);
-            for &(k, bucket) in &values {
-                prop_assert_eq!(decoder.decode(bucket), k);
-            }
-            prop_assert!(decoder.finish().is_ok());
-            if !bytes.is_empty() {
-                bytes.push(0);
-                let mut decoder = Decoder::new(&bytes);
-                for &(_, bucket) in &values {
-                    decoder.decode(bucket);
+            one.finish(&mut bytes[0]);
+            two.finish(&mut bytes[1]);
+            for longer in [false, true] {
+                let (mut one, mut two) = (Decoder::new(&bytes[0]), Decoder::<2>::with_lanes(&bytes[1]));
+                for &(k, bucket, lane) in &values {
+                    prop_assert_eq!(one.decode(bucket), k);
+                    let symbol = two.symbol(lane, bucket.table);
+                    prop_assert_eq!(two.rest(lane, symbol, bucket), k);
                 }
-                prop_assert!(decoder.finish().is_err());
+                prop_assert_eq!([one.finish().is_err(), two.finish().is_err()], [longer; 2]);
+                bytes.iter_mut().for_each(|bytes| bytes.push(0));
             }
+        }
+
+        #[test]
+        fn heads_that_are_cut_are_refused(bytes in prop::collection::vec(any::<u8>(), 1..4)) {
+            prop_assert!(Decoder::new(&bytes).finish().is_err());
+            prop_assert!(Decoder::<2>::with_lanes(&[&bytes[..], &[0; 4]].concat()).finish().is_err());
         }
     }
 }

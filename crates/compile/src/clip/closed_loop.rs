@@ -15,7 +15,9 @@ use super::reference::{Joints, ObjectTransform, Reference, quaternion};
 use glam::{DMat3, DQuat, DVec3};
 use meshreel_codec::clip::RotationSubTrack;
 use meshreel_codec::clip::schedule::Taps;
-use meshreel_codec::clip::streamed::{AnimatedSubTrack, ClipLayout, KAPPA_PER_STEP, SubTrackKind, kappa};
+use meshreel_codec::clip::streamed::{
+    AnimatedSubTrack, ClipLayout, KAPPA_PER_STEP, NEUTRAL_RATIO, SubTrackKind, kappa,
+};
 use meshreel_codec::entropy::symbols::{Activity, Bucket, Means};
 use meshreel_codec::quantize::rotation;
 use meshreel_scene::Qvv;
@@ -86,7 +88,6 @@ pub struct SettledJoints {
 /// The sample that is being coded.
 pub struct SampleContext<'a> {
     pub sample: usize,
-    pub level: usize,
     pub means: &'a Means,
     pub around: [&'a [u8]; 2],
     /// The prediction of each group of components.
@@ -111,6 +112,8 @@ pub struct SampleChoices {
     /// The Lagrange multiplier of each joint: the weight of a bit against its error.
     pub lambda: Vec<f64>,
     pub activity: Activity,
+    /// For each component, the size of its residual, as in [`Activity`].
+    pub ratios: Vec<u8>,
     /// Joints that must be chosen again, because λ or the flipped components changed.
     pub touched: Vec<bool>,
     /// Joints whose result changed in the last [`ClosedLoop::choose_again`].
@@ -269,6 +272,7 @@ impl<'a> ClosedLoop<'a> {
             kappa: vec![0; c],
             side: vec![1; c],
             flipped: vec![false; c],
+            ratios: vec![NEUTRAL_RATIO; c],
             bucket: vec![Bucket::fixed(256); c],
             codes: vec![0; self.plan.codes_per_sample],
             object: vec![ObjectTransform::IDENTITY; n],
@@ -294,7 +298,8 @@ impl<'a> ClosedLoop<'a> {
 
     /// Chooses for all joints, and computes the tables of symbols on the way.
     pub fn choose_all(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
-        frame.activity.begin_sample(self.plan.components);
+        frame.activity = Activity::default();
+        frame.ratios.fill(NEUTRAL_RATIO);
         for j in 0..self.reference.joints {
             self.choose_joint::<true>(place, frame, j);
         }
@@ -431,7 +436,8 @@ impl<'a> ClosedLoop<'a> {
                 }
             };
             if TABLES {
-                frame.activity.begin_sub_track(group.begins_joint(), group.parent_components);
+                let (first, last) = group.parent_components;
+                frame.activity.begin_sub_track(group.begins_joint(), &frame.ratios[first..last]);
             }
             let (mut wanted, coupling) = self.exact_residuals(group, prediction, &target);
             if let Some(rounded) = &self.rounded[g] {
@@ -535,7 +541,7 @@ impl<'a> ClosedLoop<'a> {
             frame.side[c] = if x >= nearest { 1 } else { -1 };
             if TABLES {
                 let around = place.around.map(|ratios| ratios[c]);
-                frame.bucket[c] = frame.activity.bucket(place.means, c, place.level, around);
+                frame.bucket[c] = frame.activity.bucket(place.means, c, around);
             }
             if frame.flipped[c] {
                 k += i32::from(frame.side[c]);
@@ -557,7 +563,7 @@ impl<'a> ClosedLoop<'a> {
                 }
             }
             if TABLES {
-                frame.activity.record(place.means, c, place.level, k);
+                frame.ratios[c] = frame.activity.record(place.means, c, k);
             }
             frame.k[c] = k;
             let value = kappa(k, frame.shift.unsigned_abs(), cross);

@@ -336,7 +336,7 @@ fn choose_samples(
     let w = plan.codes_per_sample;
     let calm = vec![NEUTRAL_RATIO; plan.components];
     let mut means = Means::default();
-    means.reset(&plan.header.starts);
+    means.enter_level(KEY_LEVEL, &plan.header.starts);
     let mut keys = Vec::with_capacity(plan.keys());
     let mut key_values: Vec<i32> = Vec::with_capacity(plan.keys() * w);
     let mut last = plan.rest_values().to_vec();
@@ -348,7 +348,6 @@ fn choose_samples(
         l.predict(&last, &taps, &mut predictions);
         let place = SampleContext {
             sample: plan.key(i),
-            level: KEY_LEVEL,
             means: &means,
             around: [&calm, &calm],
             predictions: std::mem::take(&mut predictions),
@@ -358,7 +357,7 @@ fn choose_samples(
         }
         let frame = &frames[0];
         predictions = place.predictions;
-        learn(&mut means, KEY_LEVEL, frame);
+        learn(&mut means, frame);
         last.copy_from_slice(&frame.codes);
         key_values.extend_from_slice(&frame.codes);
         keys.push(residuals(frame));
@@ -370,9 +369,9 @@ fn choose_samples(
     Some((keys, segments?))
 }
 
-fn learn(means: &mut Means, level: usize, frame: &SampleChoices) {
+fn learn(means: &mut Means, frame: &SampleChoices) {
     for (c, &k) in frame.k.iter().enumerate() {
-        means.learn(c, level, k);
+        means.learn(c, k);
     }
 }
 
@@ -396,17 +395,15 @@ fn segment(
     words[length * w..].copy_from_slice(&keys[w..]);
     let mut ratios = vec![NEUTRAL_RATIO; (length + 1) * n];
     let mut means = Means::default();
-    means.reset(&plan.header.starts);
     let mut frames = l.trial_choices();
-    let mut activity = Activity::default();
     let mut lambda = search::FIRST_LAMBDA;
     let mut predictions = Vec::new();
     let mut out = Vec::with_capacity(length.saturating_sub(1));
     for step in plan.segment_steps(s) {
+        means.enter_level(step.level as usize, &plan.header.starts);
         l.predict(&words, &step.taps, &mut predictions);
         let place = SampleContext {
             sample: start + step.sample,
-            level: step.level as usize,
             means: &means,
             around: [step.taps.samples[0], step.taps.samples[1]].map(|t| &ratios[t * n..t * n + n]),
             predictions: std::mem::take(&mut predictions),
@@ -423,12 +420,11 @@ fn segment(
         let frame = &frames[0];
         predictions = place.predictions;
         // Later samples get the coder's context: the residuals as finally chosen.
-        activity.begin_sample(n);
-        for (c, &k) in frame.k.iter().enumerate() {
-            activity.record(&means, c, step.level as usize, k);
+        let (mut activity, own) = (Activity::default(), &mut ratios[step.sample * n..][..n]);
+        for (c, (&k, ratio)) in frame.k.iter().zip(own).enumerate() {
+            *ratio = activity.record(&means, c, k);
         }
-        ratios[step.sample * n..][..n].copy_from_slice(&activity.ratio);
-        learn(&mut means, step.level as usize, frame);
+        learn(&mut means, frame);
         words[step.sample * w..][..w].copy_from_slice(&frame.codes);
         out.push(residuals(frame));
     }

@@ -250,7 +250,7 @@ fn segment(loops: &[ClosedLoop<'_>], s: usize) -> Option<UnpackedSegment> {
         let plan = l.plan;
         let (origins, predictions) = origins(l, samples.clone());
         let mut k = Vec::with_capacity(samples.len() * plan.components);
-        let mut place = SampleContext { sample: 0, level: 0, means: &means, around: [&[], &[]], predictions };
+        let mut place = SampleContext { sample: 0, means: &means, around: [&[], &[]], predictions };
         let [frame, trial, _] = &mut l.trial_choices();
         let fits = samples.clone().all(|sample| {
             place.sample = sample;

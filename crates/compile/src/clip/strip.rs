@@ -65,7 +65,6 @@ fn least_important(l: &ClosedLoop<'_>, part: f64) -> Vec<bool> {
         for step in plan.segment_steps(s) {
             let mut place = SampleContext {
                 sample: start + step.sample,
-                level: step.level as usize,
                 means: &means,
                 around: [&calm, &calm],
                 predictions: Vec::new(),

@@ -10,9 +10,7 @@
 //!
 //! ```text
 //! state    the node in lane `lane` of a block is coded by the state number `lane` modulo the number of states
-//! order    of a block in a frame: classes of all nodes · transforms of those of class 7, 20 × 16 raw bits each · then component by component: symbols of all nodes of class 1 … 6, then the remaining bits of the numbers of all of these
-//! number   h > 0: v = k, or −1 − k for k < 0; symbol min(v >> h, 15); remaining bits: if the symbol is 15, (v >> h) − 15 as Exp-Golomb of order 2; then the h low bits with the sign above them, together
-//!          h = 0: v = |k|; the same, with a sign if v is not 0
+//! order    of a block in a frame: classes of all nodes · transforms of those of class 7, 20 × 16 raw bits each · then component by component: symbols of all nodes of class 1 … 6, then the rests of all of these (residuals)
 //! ```
 
 use crate::Corrupt;
@@ -24,8 +22,8 @@ use crate::clip::nodes::blocks::{
 use crate::clip::nodes::references::SurroundingCodes;
 use crate::clip::prediction::kappa;
 #[cfg(feature = "encode")]
-use crate::entropy::symbols::COSTS;
-use crate::entropy::symbols::{Bucket, FREQUENCIES, MIN_STATE, PRECISION, STARTS, SYMBOLS, TABLES};
+use crate::entropy::symbols::Encoder;
+use crate::entropy::symbols::{Bucket, Decoder};
 use crate::simd::doubles::{Doubles, LANES};
 use crate::transform::Transform;
 use fearless_simd::f64x8;
@@ -146,81 +144,11 @@ fn context(moves: [bool; 3], kappas: &[i32; MAX_COMPONENTS], components: usize) 
     (mean(0, own) | mean(own, components) << 16) as i32
 }
 
-/// A residual as it is coded: its symbol, the part of the number above that symbol, and bits of even
-/// probability with their count.
-#[cfg(feature = "encode")]
-struct CodedResidual {
-    symbol: usize,
-    above: u32,
-    even: u32,
-    bits: u32,
-}
-
-#[cfg(feature = "encode")]
-impl CodedResidual {
-    fn new(bucket: Bucket, k: i32) -> CodedResidual {
-        let low = u32::from(bucket.low);
-        let negative = u32::from(k < 0);
-        let v = if low > 0 { (k ^ (k >> 31)) as u32 } else { k.unsigned_abs() };
-        let high = v >> low;
-        let symbol = (high as usize).min(SYMBOLS - 1);
-        let even = v & ((1 << low) - 1) | negative << low;
-        let bits = if low > 0 { low + 1 } else { u32::from(v != 0) };
-        CodedResidual { symbol, above: high - symbol as u32, even, bits }
-    }
-}
-
-/// Returns the cost of `k` in 2⁻⁸ bits.
-#[cfg(feature = "encode")]
-pub(super) fn cost(bucket: Bucket, k: i32) -> u32 {
-    let number = CodedResidual::new(bucket, k);
-    let escape = match number.symbol == SYMBOLS - 1 {
-        true => 2 * (31 - (number.above + 4).leading_zeros()) - 1,
-        false => 0,
-    };
-    u32::from(COSTS[usize::from(bucket.table)][number.symbol]) + 256 * (number.bits + escape)
-}
-
-/// The symbols of four slots, four bits each, for all tables: one load and no branch.
-static SYMBOL_OF: [[u16; 1 << (PRECISION - 2)]; TABLES] = {
-    let mut out = [[0; 1 << (PRECISION - 2)]; TABLES];
-    let mut table = 0;
-    while table < TABLES {
-        let (mut symbol, mut slot) = (0, 0);
-        while slot < 1 << PRECISION {
-            while symbol + 1 < SYMBOLS && STARTS[table][symbol + 1] as usize <= slot {
-                symbol += 1;
-            }
-            out[table][slot >> 2] |= (symbol as u16) << (4 * (slot & 3));
-            slot += 1;
-        }
-        table += 1;
-    }
-    out
-};
-
-/// The start and frequency of each symbol.
-static SPANS: [[(u16, u16); SYMBOLS]; TABLES] = {
-    let mut out = [[(0, 0); SYMBOLS]; TABLES];
-    let mut table = 0;
-    while table < TABLES {
-        let mut symbol = 0;
-        while symbol < SYMBOLS {
-            out[table][symbol] = (STARTS[table][symbol], FREQUENCIES[table][symbol]);
-            symbol += 1;
-        }
-        table += 1;
-    }
-    out
-};
-
-/// Reads symbols. Words beyond the end read as zeros; [`SymbolReader::finish`] detects that.
+/// Reads the symbols of an access unit.
 pub(super) struct SymbolReader<'a> {
-    states: [u32; LANES],
+    decoder: Decoder<'a, LANES>,
     /// The number of states, minus 1.
     mask: usize,
-    words: &'a [[u8; 2]],
-    next: usize,
     all_zero: bool,
 }
 
@@ -229,102 +157,20 @@ impl<'a> SymbolReader<'a> {
     pub fn new(bytes: &'a [u8]) -> Result<SymbolReader<'a>, Corrupt> {
         const SHORT: Corrupt = Corrupt("nodes: states that end early");
         let (&kind, rest) = bytes.split_first().ok_or(SHORT)?;
-        let mut out = SymbolReader {
-            states: [MIN_STATE; LANES],
-            mask: 0,
-            words: &[],
-            next: 0,
-            all_zero: kind == ALL_ZERO_MARKER,
-        };
-        if kind > ALL_ZERO_MARKER || out.all_zero && !rest.is_empty() {
+        let all_zero = kind == ALL_ZERO_MARKER;
+        if kind > ALL_ZERO_MARKER || all_zero && !rest.is_empty() {
             return Err(Corrupt("nodes: unknown number of states"));
         }
-        if out.all_zero {
-            return Ok(out);
+        let count = if all_zero { 1 } else { 1 << kind };
+        if !all_zero && rest.len() < 4 * count {
+            return Err(SHORT);
         }
-        out.mask = (1 << kind) - 1;
-        let (first, words) = rest.split_at_checked(4 << kind).ok_or(SHORT)?;
-        for (state, first) in out.states.iter_mut().zip(first.as_chunks::<4>().0) {
-            *state = u32::from_le_bytes(*first);
-        }
-        let (words, odd) = words.as_chunks();
-        match odd {
-            [] => Ok(SymbolReader { words, ..out }),
-            _ => Err(Corrupt("nodes: half a word")),
-        }
+        Ok(SymbolReader { decoder: Decoder::with_states(rest, count), mask: count - 1, all_zero })
     }
 
     /// Refuses too few, too many or wrong bytes: the states must return to the encoder's first.
     pub fn finish(&self) -> Result<(), Corrupt> {
-        match self.next == self.words.len() && self.states == [MIN_STATE; LANES] {
-            true => Ok(()),
-            false => Err(Corrupt("residuals of nodes do not end where their bytes do")),
-        }
-    }
-
-    /// Returns the state, extended by a word if it is too small.
-    #[inline(always)]
-    fn filled(&mut self, state: u32) -> u32 {
-        let word = match self.words.get(self.next) {
-            Some(word) => u32::from(u16::from_le_bytes(*word)),
-            None => 0,
-        };
-        // Whether a word is needed is unpredictable, so there is no branch.
-        let due = state < MIN_STATE;
-        let filled = state << 16 | word;
-        self.next += usize::from(due);
-        if due { filled } else { state }
-    }
-
-    #[inline(always)]
-    fn symbol(&mut self, lane: usize, table: u8) -> usize {
-        let at = lane & self.mask;
-        let state = self.states[at];
-        let slot = state & ((1 << PRECISION) - 1);
-        let table = usize::from(table) % TABLES;
-        let four = SYMBOL_OF[table][(slot >> 2) as usize];
-        let symbol = usize::from(four >> (4 * (slot & 3))) % SYMBOLS;
-        let (start, frequency) = SPANS[table][symbol];
-        let state =
-            u32::from(frequency).wrapping_mul(state >> PRECISION).wrapping_add(slot - u32::from(start));
-        self.states[at] = self.filled(state);
-        symbol
-    }
-
-    /// Reads up to 16 bits of even probability.
-    #[inline(always)]
-    fn raw_bits(&mut self, lane: usize, bits: u32) -> u32 {
-        let at = lane & self.mask;
-        let state = self.states[at];
-        self.states[at] = self.filled(state >> bits);
-        state & ((1 << bits) - 1)
-    }
-
-    /// Reads the rest of the number whose upper part is `symbol`: its low bits and its sign.
-    #[inline(always)]
-    fn low_bits_and_sign(&mut self, lane: usize, symbol: u32, low: u32) -> i32 {
-        let mut v = symbol;
-        if v as usize == SYMBOLS - 1 {
-            v += self.escape(lane);
-        }
-        let bits = low + u32::from(low > 0 || v > 0);
-        let even = self.raw_bits(lane, bits);
-        let v = (v << low | even & ((1 << low) - 1)) & 0x0FFF_FFFF;
-        // −1 − v if there are low bits, else −v.
-        let sign = ((even >> low & 1) as i32).wrapping_neg();
-        (v as i32 ^ sign) - if low > 0 { 0 } else { sign }
-    }
-
-    /// Reads the part above the last symbol, as Exp-Golomb of order 2.
-    #[cold]
-    fn escape(&mut self, lane: usize) -> u32 {
-        let mut bits = 2;
-        while bits < 28 && self.raw_bits(lane, 1) != 0 {
-            bits += 1;
-        }
-        let low = self.raw_bits(lane, bits.min(14));
-        let high = self.raw_bits(lane, bits - bits.min(14));
-        (1 << bits | high << 14 | low) - 4
+        self.decoder.finish()
     }
 
     /// Reads an uncompressed transform.
@@ -332,8 +178,7 @@ impl<'a> SymbolReader<'a> {
     fn raw(&mut self, lane: usize) -> Result<Transform, Corrupt> {
         let mut out = Transform::IDENTITY;
         for v in out.rotation.iter_mut().chain(&mut out.translation).chain(&mut out.scale) {
-            let low = self.raw_bits(lane, 16);
-            *v = f32::from_bits(self.raw_bits(lane, 16) << 16 | low);
+            *v = f32::from_bits(self.decoder.raw_bits_from(lane & self.mask, 32));
             if !v.is_finite() {
                 return Err(Corrupt("nodes: a transform that is not finite"));
             }
@@ -371,7 +216,7 @@ impl ResidualSource for SymbolReader<'_> {
             let beside = contexts.beside.map(|row| row[lane]);
             let own = ExpectedSize::new(level, around, beside);
             expected[lane] = own;
-            let class = own.swap(self.symbol(lane, own.class().table) as u8);
+            let class = own.swap(self.decoder.symbol(lane & self.mask, own.class().table) as u8);
             match class {
                 0 => {}
                 1..RAW_CLASS => {
@@ -392,14 +237,14 @@ impl ResidualSource for SymbolReader<'_> {
         let mut all = [[0i32; LANES]; MAX_COMPONENTS];
         for (c, own) in all.iter_mut().enumerate().take(components) {
             let slot = slot(moves, c);
-            let (mut symbols, mut low) = ([0u32; LANES], [0u8; LANES]);
+            let mut symbols = [(0, Bucket::default()); LANES];
             for &lane in &lanes[..count] {
                 let bucket = expected[lane].bucket(bases[lane][slot], rows, c, fine[lane]);
-                symbols[lane] = self.symbol(lane, bucket.table) as u32;
-                low[lane] = bucket.low;
+                symbols[lane] = (self.decoder.symbol(lane & self.mask, bucket.table), bucket);
             }
             for &lane in &lanes[..count] {
-                let k = self.low_bits_and_sign(lane, symbols[lane], u32::from(low[lane]));
+                let (symbol, bucket) = symbols[lane];
+                let k = self.decoder.rest(lane & self.mask, symbol, bucket);
                 // The same as `kappa`.
                 let most = 1i64 << 28;
                 own[lane] = ((i64::from(k) << 5) >> fine[lane]).clamp(-most, most) as i32;
@@ -420,33 +265,22 @@ impl ResidualSource for SymbolReader<'_> {
     }
 }
 
-/// Collects symbols, which are encoded in reverse order.
+/// Collects the symbols of an access unit.
 #[cfg(feature = "encode")]
-#[derive(Default)]
 pub(super) struct SymbolWriter {
-    /// Lane; start and frequency, or a value and its even bits.
-    pushed: Vec<(u8, u16, Pushed)>,
+    encoder: Encoder<LANES>,
     has_residuals: bool,
 }
 
 #[cfg(feature = "encode")]
-#[derive(Clone, Copy)]
-enum Pushed {
-    Symbol(u16),
-    Even(u8),
+impl Default for SymbolWriter {
+    fn default() -> SymbolWriter {
+        SymbolWriter { encoder: Encoder::with_lanes(), has_residuals: false }
+    }
 }
 
 #[cfg(feature = "encode")]
 impl SymbolWriter {
-    fn symbol(&mut self, lane: usize, table: u8, symbol: usize) {
-        let table = usize::from(table);
-        self.pushed.push((lane as u8, STARTS[table][symbol], Pushed::Symbol(FREQUENCIES[table][symbol])));
-    }
-
-    fn push_raw_bits(&mut self, lane: usize, value: u32, bits: u32) {
-        self.pushed.push((lane as u8, value as u16, Pushed::Even(bits as u8)));
-    }
-
     /// Adds the choices of a block in a frame, by lane; `around` has the codes around each node.
     pub fn push_block(
         &mut self,
@@ -458,13 +292,13 @@ impl SymbolWriter {
         let mut expected: Vec<ExpectedSize> = around.iter().map(expected_size).collect();
         for (lane, (expected, choice)) in expected.iter().zip(choices).enumerate() {
             self.has_residuals |= choice.class != 0;
-            self.symbol(lane, expected.class().table, usize::from(expected.swap(choice.class)));
+            let class = usize::from(expected.swap(choice.class));
+            self.encoder.push_entry(lane, expected.class().table, class);
         }
         for (lane, choice) in choices.iter().enumerate().filter(|(_, c)| c.class == RAW_CLASS) {
             let raw = &choice.raw;
             for v in raw.rotation.iter().chain(&raw.translation).chain(&raw.scale) {
-                self.push_raw_bits(lane, v.to_bits() & 0xFFFF, 16);
-                self.push_raw_bits(lane, v.to_bits() >> 16, 16);
+                self.encoder.push_raw_bits_to(lane, v.to_bits(), 32);
             }
         }
         for c in 0..components(moves) {
@@ -477,25 +311,12 @@ impl SymbolWriter {
                 let rows = rows(around[lane].references.level, around[lane].references.beside.is_some());
                 let bases = expected[lane].bases(rows, slot(moves, c));
                 let bucket = expected[lane].bucket(bases, rows, c, fine);
-                let number = CodedResidual::new(bucket, choice.k[c]);
-                self.symbol(lane, bucket.table, number.symbol);
-                numbers.push((lane, number));
+                self.encoder.push_symbol(lane, bucket, choice.k[c]);
+                numbers.push((lane, bucket, choice.k[c]));
                 expected[lane].sum += kappa(choice.k[c], fine, 0).unsigned_abs();
             }
-            for (lane, number) in numbers {
-                if number.symbol == SYMBOLS - 1 {
-                    let v = number.above + 4;
-                    let bits = 31 - v.leading_zeros();
-                    for _ in 2..bits {
-                        self.push_raw_bits(lane, 1, 1);
-                    }
-                    if bits < 28 {
-                        self.push_raw_bits(lane, 0, 1);
-                    }
-                    self.push_raw_bits(lane, v & ((1 << bits.min(14)) - 1), bits.min(14));
-                    self.push_raw_bits(lane, (v & ((1 << bits) - 1)) >> 14, bits - bits.min(14));
-                }
-                self.push_raw_bits(lane, number.even, number.bits);
+            for (lane, bucket, k) in numbers {
+                self.encoder.push_rest(lane, bucket, k);
             }
         }
     }
@@ -506,36 +327,14 @@ impl SymbolWriter {
             out.push(ALL_ZERO_MARKER);
             return;
         }
-        let (states, mut words) = self.encode_states(1);
-        let mut best = (0, states);
-        for log in 1..=3 {
-            if (4usize << log) * 100 <= 2 * words.len() {
-                let (states, more) = self.encode_states(1 << log);
-                (best, words) = ((log, states), more);
+        let (mut log, mut bytes) = (0, self.encoder.bytes(1));
+        for more in 1..=3 {
+            if (4usize << more) * 100 <= bytes.len() - (4 << log) {
+                (log, bytes) = (more, self.encoder.bytes(1 << more));
             }
         }
-        let (log, states) = best;
         out.push(log);
-        out.extend(states[..1 << log].iter().flat_map(|state| state.to_le_bytes()));
-        out.extend(words.iter().rev().flat_map(|word| word.to_le_bytes()));
-    }
-
-    /// Returns the states, and the words from the last to the first.
-    fn encode_states(&self, count: usize) -> ([u32; LANES], Vec<u16>) {
-        let (mut states, mut words) = ([MIN_STATE; LANES], Vec::new());
-        for &(lane, value, pushed) in self.pushed.iter().rev() {
-            let state = &mut states[usize::from(lane) % count];
-            let (bits, f) = match pushed {
-                Pushed::Symbol(f) => (PRECISION, u32::from(f)),
-                Pushed::Even(bits) => (u32::from(bits), 1),
-            };
-            if u64::from(*state) >= u64::from(f) << (32 - bits) {
-                words.push(*state as u16);
-                *state >>= 16;
-            }
-            *state = ((*state / f) << bits) + *state % f + u32::from(value);
-        }
-        (states, words)
+        out.extend(bytes);
     }
 }
 

@@ -3,8 +3,11 @@
 //!
 //! ```text
 //! varint n · n bytes: header (side information) · varint n · n bytes: keys · per segment a varint size · segments
-//! keys, segment    residuals of samples, one symbol stream (residuals) each. Per sample: shift (0 … 5, coded as a residual with σ = 1/16), then k of each component;
+//! keys             residuals of samples, one symbol stream (residuals). Per sample: shift (0 … 5, coded as a residual with σ = 1/16), then k of each component;
 //!                  shift −1: a stripped sample, which equals its prediction; all its k are 0, and no mean or ratio adapts
+//! segment          a symbol stream of two lanes. In each level the first two samples, and a last one that is left over, are coded alone, in lane 0; the others
+//!                  by pairs: both shifts, then for each component the symbols of both k and the rests of both, by the mean before the pair, which then learns
+//!                  from both, the first sample's first
 //! tier             of a divided clip: the first tier is the above, restricted to its own levels; every other tier is: per segment a varint size · segments
 //! component        per joint, parents first: translation 3, rotation 1 … 3, scale 3, those that are animated
 //! κ = 32·k / 2^shift + Σ over sources of (weight·κ + 16) >> 5          in 2⁻⁵ steps, clamped to ±2²⁸; κ on the right is that of the source
@@ -81,9 +84,18 @@ pub struct Scratch {
     /// For each sample, the sizes of its residuals, as in [`Activity`]. Those of the first key are neutral.
     ratios: Vec<u8>,
     reader: ResidualReader,
-    contexts: SegmentContexts,
+    /// Those of the samples that are being read.
+    own_ratios: Vec<u8>,
+    means: Means,
     kappa: Vec<i64>,
 }
+
+/// The number of samples of a level whose residuals are coded side by side, so that a processor can decode
+/// them at the same time.
+const LANES: usize = 2;
+
+/// The number of samples that each level begins with, one after the other: their means learn the most.
+const ALONE: usize = 2;
 
 /// The place up to which the residuals of a segment have been read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,7 +105,7 @@ struct ResidualReader {
     level: u32,
     tier: u32,
     /// The place in the bytes of the tier; `None` at their start.
-    position: Option<DecoderPosition>,
+    position: Option<DecoderPosition<LANES>>,
 }
 
 impl ResidualReader {
@@ -105,9 +117,19 @@ impl ResidualReader {
         reader
     }
 
-    /// Moves to the next sample.
+    /// Returns the number of samples that are coded next, unless the level ends.
+    fn count(&self) -> usize {
+        if self.sample >> (self.level + 1) < ALONE { 1 } else { LANES }
+    }
+
+    /// Returns the samples that are coded next.
+    fn samples(&self, length: usize) -> impl Iterator<Item = usize> + use<> {
+        (self.sample..length).step_by(2 << self.level).take(self.count())
+    }
+
+    /// Moves to the next samples.
     fn advance(&mut self, length: usize) {
-        self.sample += 2 << self.level;
+        self.sample += self.count() << (self.level + 1);
         self.skip_empty_levels(length);
     }
 
@@ -254,7 +276,7 @@ pub fn decode_keys_with(
     scratch.codes[..n].copy_from_slice(&plan.rest);
     let taps = Taps { samples: [0; 4], weights: [1 << 16, 0, 0, 0], count: 1 };
     for key in 0..plan.keys() {
-        scratch.read_residuals(plan, &mut decoder, 1, KEY_LEVEL, [0, 0])?;
+        scratch.read_residuals(plan, &mut decoder, KEY_LEVEL, [(1, [0, 0])])?;
         scratch.predict(plan, 1, &taps);
         keys[key * n..(key + 1) * n].copy_from_slice(&scratch.codes[n..]);
         scratch.codes.copy_within(n.., 0);
@@ -293,7 +315,6 @@ impl Scratch {
     pub fn reserve(&mut self, plan: &ClipLayout) {
         let longest = (1 << plan.header.segment_log2).min(plan.header.samples as usize - 1);
         self.reset(plan, longest.max(1));
-        self.contexts.activity.begin_sample(plan.components);
     }
 
     /// Begins segment `s`, between two of all keys. Allocates nothing if the memory was made for this clip.
@@ -319,8 +340,9 @@ impl Scratch {
         refill(&mut self.residuals, (length + 1) * plan.components, 0);
         refill(&mut self.shifts, length + 1, STRIPPED);
         refill(&mut self.ratios, (length + 1) * plan.components, NEUTRAL_RATIO);
+        refill(&mut self.own_ratios, LANES * plan.components, NEUTRAL_RATIO);
         refill(&mut self.kappa, plan.components, 0);
-        self.contexts.means.reset(&plan.header.starts);
+        self.means.reset();
         self.reader = ResidualReader::new(length, plan.header.segment_log2);
         (self.length, self.known) = (length, 0);
     }
@@ -346,17 +368,23 @@ impl Scratch {
         i == 0 || i >= self.length || self.known >> i & 1 == 1
     }
 
-    /// Reads the residuals of the next sample.
+    /// Reads the residuals of the next sample or pair of samples.
     fn read_next(&mut self, plan: &ClipLayout, tiers: &[&[u8]]) -> Result<(), Corrupt> {
-        let ResidualReader { sample, level, .. } = self.reader;
+        let ResidualReader { level, .. } = self.reader;
         // Levels only become finer: tiers follow one another.
         while self.reader.tier < schedule::tier(level, plan.header.split.tiers) {
             self.finish_tier(tiers)?;
         }
         if let Some(bytes) = tiers.get(self.reader.tier as usize) {
             let mut decoder = Decoder::resume(bytes, self.reader.position);
-            let around = [sample - (1 << level), (sample + (1 << level)).min(self.length)];
-            self.read_residuals(plan, &mut decoder, sample, level as usize, around)?;
+            let (length, distance) = (self.length, 1 << level);
+            let mut pair = (self.reader.samples(length))
+                .map(|sample| (sample, [sample - distance, (sample + distance).min(length)]));
+            match (pair.next(), pair.next()) {
+                (Some(a), Some(b)) => self.read_residuals(plan, &mut decoder, level as usize, [a, b])?,
+                (Some(a), None) => self.read_residuals(plan, &mut decoder, level as usize, [a])?,
+                (None, _) => {}
+            }
             self.reader.position = Some(decoder.position());
         }
         self.reader.advance(self.length);
@@ -384,20 +412,38 @@ impl Scratch {
         }
     }
 
-    /// Reads the residuals of sample `i` of a level, which lies between the samples `around`.
-    fn read_residuals(
+    /// Reads the residuals of samples of a level, in ascending order, each with the samples between which it
+    /// lies.
+    fn read_residuals<const COUNT: usize, const OF: usize>(
         &mut self,
         plan: &ClipLayout,
-        decoder: &mut Decoder<'_>,
-        i: usize,
+        decoder: &mut Decoder<'_, OF>,
         level: usize,
-        around: [usize; 2],
+        samples: [(usize, [usize; 2]); COUNT],
     ) -> Result<(), Corrupt> {
         let n = plan.components;
-        let around = around.map(|i| &self.ratios[i * n..][..n]);
-        let k = &mut self.residuals[i * n..][..n];
-        self.shifts[i] = self.contexts.code_sample(plan, SampleActivity { level, around }, decoder, 0, k)?;
-        self.ratios[i * n..][..n].copy_from_slice(&self.contexts.activity.ratio);
+        // The coder reads ratios of other samples while it writes those of its own.
+        self.own_ratios.fill(NEUTRAL_RATIO);
+        let mut ratios = self.own_ratios.chunks_exact_mut(n.max(1));
+        let (mut rest, mut before) = (&mut self.residuals[..], 0);
+        let mut pair = samples.map(|(i, around)| {
+            let (_, from) = std::mem::take(&mut rest).split_at_mut((i - before) * n);
+            let k;
+            (k, rest) = from.split_at_mut(n);
+            before = i + 1;
+            let around = around.map(|i| &self.ratios[i * n..][..n]);
+            LaneSample { shift: 0, k, ratios: ratios.next().unwrap_or_default(), around }
+        });
+        // A copy, whose states can stay in registers.
+        let mut local = *decoder;
+        code_samples(plan, &mut self.means, level, &mut local, &mut pair)?;
+        *decoder = local;
+        let shifts = pair.map(|sample| sample.shift);
+        let ratios = self.own_ratios.chunks_exact(n.max(1));
+        for (((i, _), shift), ratios) in samples.into_iter().zip(shifts).zip(ratios) {
+            self.shifts[i] = shift;
+            self.ratios[i * n..][..n].copy_from_slice(ratios);
+        }
         Ok(())
     }
 
@@ -460,75 +506,87 @@ impl Scratch {
     }
 }
 
-/// The level of a sample and the activity around it, which determine its probabilities.
-#[derive(Clone, Copy)]
-struct SampleActivity<'a> {
-    level: usize,
-    /// For each component, the size of the residuals in the samples left and right, as in [`Activity`].
+/// A sample as one lane codes it: an encoder reads shift and residuals, a decoder fills them.
+struct LaneSample<'a> {
+    shift: i8,
+    /// The residuals, which stay as they are if the sample is stripped.
+    k: &'a mut [i32],
+    /// For each component, the size of its residual, as in [`Activity`]. Neutral at first.
+    ratios: &'a mut [u8],
+    /// The same of the samples left and right.
     around: [&'a [u8]; 2],
 }
 
-/// Statistics of the samples of a segment that were coded so far, from which the tables of the next one
-/// follow.
-#[derive(Clone, Debug, Default)]
-struct SegmentContexts {
-    means: Means,
-    activity: Activity,
-}
-
-impl SegmentContexts {
-    /// Begins a sample and codes its shift.
-    #[inline(always)]
-    fn begin_sample<S: SymbolCoder>(
-        &mut self,
-        plan: &ClipLayout,
-        symbols: &mut S,
-        shift: i8,
-    ) -> Result<i8, Corrupt> {
-        self.activity.begin_sample(plan.components);
-        match i8::try_from(symbols.symbol(Bucket::fixed(SHIFT_SIGMA), i32::from(shift))) {
-            Ok(shift) if (STRIPPED..=MAX_SHIFT).contains(&shift) => Ok(shift),
-            _ => Err(Corrupt("clip: steps of a sample out of range")),
-        }
-    }
-
-    /// Codes a sample: an encoder reads its shift and residuals `k`, a decoder returns the shift and fills
-    /// `k`, which stays as it is if the sample is stripped.
-    #[inline]
-    fn code_sample<S: SymbolCoder>(
-        &mut self,
-        plan: &ClipLayout,
-        place: SampleActivity<'_>,
-        symbols: &mut S,
-        shift: i8,
-        k: &mut [i32],
-    ) -> Result<i8, Corrupt> {
-        let shift = self.begin_sample(plan, symbols, shift)?;
-        if shift != STRIPPED {
-            for group in &plan.sub_tracks {
-                let own = &mut k[group.component..group.component + group.components];
-                self.code_sub_track(group, place, symbols, own);
+/// Codes up to [`LANES`] samples of a level. `means` are those of the samples of the segment coded so far.
+#[inline(always)]
+fn code_samples<S: SymbolCoder>(
+    plan: &ClipLayout,
+    means: &mut Means,
+    level: usize,
+    symbols: &mut S,
+    samples: &mut [LaneSample<'_>],
+) -> Result<(), Corrupt> {
+    means.enter_level(level, &plan.header.starts);
+    match samples {
+        [a] => {
+            if a.code_shift(0, symbols)? {
+                code_lanes(plan, means, symbols, [0], [a]);
             }
         }
-        Ok(shift)
+        [a, b] => match (a.code_shift(0, symbols)?, b.code_shift(1, symbols)?) {
+            (true, true) => code_lanes(plan, means, symbols, [0, 1], [a, b]),
+            (true, false) => code_lanes(plan, means, symbols, [0], [a]),
+            (false, true) => code_lanes(plan, means, symbols, [1], [b]),
+            (false, false) => {}
+        },
+        _ => {}
     }
+    Ok(())
+}
 
-    /// Codes the residuals `k` of a sub-track: an encoder reads them, a decoder fills them.
-    #[inline(always)]
-    fn code_sub_track<S: SymbolCoder>(
-        &mut self,
-        group: &AnimatedSubTrack,
-        place: SampleActivity<'_>,
-        symbols: &mut S,
-        k: &mut [i32],
-    ) {
-        let SampleActivity { level, around } = place;
-        self.activity.begin_sub_track(group.begins_joint(), group.parent_components);
-        for (c, k) in (group.component..).zip(k) {
-            let bucket = self.activity.bucket(&self.means, c, level, [around[0][c], around[1][c]]);
-            *k = symbols.symbol(bucket, *k);
-            self.activity.record(&self.means, c, level, *k);
-            self.means.learn(c, level, *k);
+/// Codes the residuals of samples, each in its lane.
+#[inline(always)]
+fn code_lanes<S: SymbolCoder, const COUNT: usize>(
+    plan: &ClipLayout,
+    means: &mut Means,
+    symbols: &mut S,
+    lanes: [usize; COUNT],
+    samples: [&mut LaneSample<'_>; COUNT],
+) {
+    let mut activity = [Activity::default(); COUNT];
+    for group in &plan.sub_tracks {
+        let (first, last) = group.parent_components;
+        for i in 0..COUNT {
+            activity[i].begin_sub_track(group.begins_joint(), &samples[i].ratios[first..last]);
         }
+        for c in group.component..group.component + group.components {
+            let (mut buckets, mut k) = ([Bucket::default(); COUNT], [0; COUNT]);
+            for i in 0..COUNT {
+                let around = samples[i].around.map(|ratios| ratios[c]);
+                buckets[i] = activity[i].bucket(means, c, around);
+                k[i] = samples[i].k[c];
+            }
+            k = symbols.code(lanes, buckets, k);
+            for i in 0..COUNT {
+                samples[i].k[c] = k[i];
+                samples[i].ratios[c] = activity[i].record(means, c, k[i]);
+            }
+            for k in k {
+                means.learn(c, k);
+            }
+        }
+    }
+}
+
+impl LaneSample<'_> {
+    /// Codes the shift. Returns `true` if residuals follow.
+    #[inline(always)]
+    fn code_shift<S: SymbolCoder>(&mut self, lane: usize, symbols: &mut S) -> Result<bool, Corrupt> {
+        let [shift] = symbols.code([lane], [Bucket::fixed(SHIFT_SIGMA)], [i32::from(self.shift)]);
+        self.shift = match i8::try_from(shift) {
+            Ok(shift) if (STRIPPED..=MAX_SHIFT).contains(&shift) => shift,
+            _ => return Err(Corrupt("clip: steps of a sample out of range")),
+        };
+        Ok(self.shift != STRIPPED)
     }
 }

@@ -1,12 +1,14 @@
 //! Residuals of a clip in the streamed form: encoding them, and extracting them from its bytes.
 
 use super::{
-    ClipLayout, KEY_LEVEL, NEUTRAL_RATIO, SampleActivity, SegmentContexts, SegmentEnds, StreamedClip,
+    ALONE, ClipLayout, KEY_LEVEL, LANES, LaneSample, NEUTRAL_RATIO, STRIPPED, Scratch, SegmentEnds, StreamedClip,
+    code_samples, decode_segment,
 };
 use crate::Corrupt;
 use crate::bytes::{put_length_prefixed, put_varint, take_length_prefixed};
-use crate::clip::{Skeleton, header, schedule};
-use crate::entropy::symbols::{Bucket, Decoder, Encoder, SymbolCoder};
+use crate::clip::schedule::{self, ScheduledSample};
+use crate::clip::{Skeleton, header};
+use crate::entropy::symbols::{Bucket, Decoder, Encoder, Means, SymbolCoder};
 
 /// The residuals of one sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,12 +41,14 @@ pub fn encode_header(plan: &ClipLayout, out: &mut Vec<u8>) {
 
 /// Appends the keys with their size; they follow the header.
 pub fn encode_keys(plan: &ClipLayout, keys: &[SampleResiduals], out: &mut Vec<u8>) {
-    let mut walk = ResidualCoder::new(plan);
+    let mut means = Means::default();
     let mut encoder = Encoder::default();
-    let calm = vec![NEUTRAL_RATIO; plan.components];
-    for key in keys {
-        let place = SampleActivity { level: KEY_LEVEL, around: [&calm, &calm] };
-        walk.code(place, &mut key.clone(), &mut encoder).expect("shifts in their range");
+    let neutral = vec![NEUTRAL_RATIO; plan.components];
+    for mut key in keys.iter().cloned() {
+        let mut ratios = neutral.clone();
+        let mut sample = [key.in_lane(&mut ratios, [&neutral, &neutral])];
+        let coded = code_samples(plan, &mut means, KEY_LEVEL, &mut encoder, &mut sample);
+        coded.expect("shifts in their range");
     }
     let mut bytes = Vec::new();
     encoder.finish(&mut bytes);
@@ -75,28 +79,39 @@ fn encode_segment(
     samples: &[SampleResiduals],
     out: &mut Vec<u8>,
 ) {
-    let mut walk = ResidualCoder::new(plan);
-    let mut encoder = Encoder::default();
+    let mut means = Means::default();
+    let mut coder = TierCoder { encoder: Encoder::with_lanes(), coded: false };
     let n = plan.components;
-    let more = plan.header.split.tiers;
     let length = plan.key(segment + 1) - plan.key(segment);
-    let mut ratios = vec![NEUTRAL_RATIO; (length + 1) * n];
-    for (step, residuals) in plan.segment_steps(segment).zip(samples) {
-        let own = schedule::tier(step.level, more);
+    let mut ratios = vec![vec![NEUTRAL_RATIO; n]; length + 1];
+    let steps: Vec<ScheduledSample> = plan.segment_steps(segment).collect();
+    let mut samples = samples.iter().cloned();
+    let pairs = steps.chunk_by(|a, b| a.level == b.level).flat_map(|level| {
+        let (alone, pairs) = level.split_at(ALONE.min(level.len()));
+        alone.chunks(1).chain(pairs.chunks(LANES))
+    });
+    for pair in pairs {
+        let level = pair[0].level;
+        let own = schedule::tier(level, plan.header.split.tiers);
         if own > tier {
             break;
         }
-        let around = [step.taps.samples[0], step.taps.samples[1]].map(|t| &ratios[t * n..t * n + n]);
-        let place = SampleActivity { level: step.level as usize, around };
-        let mut residuals = residuals.clone();
-        let coded = match own == tier {
-            true => walk.code(place, &mut residuals, &mut encoder),
-            false => walk.code(place, &mut residuals, &mut PassThrough),
-        };
+        coder.coded = own == tier;
+        let mut residuals: Vec<SampleResiduals> = samples.by_ref().take(pair.len()).collect();
+        let mut of_pair = vec![vec![NEUTRAL_RATIO; n]; pair.len()];
+        let mut lanes: Vec<LaneSample<'_>> = (residuals.iter_mut().zip(&mut of_pair).zip(pair))
+            .map(|((residuals, own), step)| {
+                let [left, right, ..] = step.taps.samples;
+                residuals.in_lane(own, [&ratios[left], &ratios[right]])
+            })
+            .collect();
+        let coded = code_samples(plan, &mut means, level as usize, &mut coder, &mut lanes);
         coded.expect("shifts in their range");
-        ratios[step.sample * n..][..n].copy_from_slice(&walk.contexts.activity.ratio);
+        for (step, own) in pair.iter().zip(of_pair) {
+            ratios[step.sample] = own;
+        }
     }
-    encoder.finish(out);
+    coder.encoder.finish(out);
 }
 
 /// The residuals of a clip of one tier: of all keys, and of the samples of all segments; the arguments of
@@ -113,89 +128,69 @@ pub fn extract_residuals(
     };
     let stored = StreamedClip::open(skeleton, first)?;
     let plan = &stored.layout;
-    let more = plan.header.split.tiers;
     if tiers.len() != plan.tiers() {
         return Err(Corrupt("a clip without all of its tiers"));
     }
     let ends = (tiers[1..].iter())
         .map(|bytes| SegmentEnds::read(plan.segments(), bytes))
         .collect::<Result<Vec<_>, _>>()?;
-    let n = plan.components;
     let (key_bytes, _) = take_length_prefixed(&stored.key_bytes)?;
     let mut decoder = Decoder::new(key_bytes);
-    let mut walk = ResidualCoder::new(plan);
-    let calm = vec![NEUTRAL_RATIO; n];
+    let mut scratch = Scratch::default();
+    scratch.reset(plan, 1);
     let keys = (0..plan.keys())
-        .map(|_| walk.decode(SampleActivity { level: KEY_LEVEL, around: [&calm, &calm] }, &mut decoder))
-        .collect::<Result<Vec<_>, _>>()?;
+        .map(|_| {
+            scratch.read_residuals(plan, &mut decoder, KEY_LEVEL, [(1, [0, 0])])?;
+            Ok(scratch.sample_residuals(plan, 1))
+        })
+        .collect::<Result<Vec<_>, Corrupt>>()?;
     let mut segments = Vec::with_capacity(plan.segments());
     for s in 0..plan.segments() {
         let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.segment(s, bytes));
-        let mut decoders: Vec<Decoder<'_>> = std::iter::once(stored.segment(s))
-            .chain(upper)
-            .map(|bytes| Decoder::new(bytes.unwrap_or(&[])))
-            .collect();
-        let mut walk = ResidualCoder::new(plan);
-        let length = plan.key(s + 1) - plan.key(s);
-        let mut ratios = vec![NEUTRAL_RATIO; (length + 1) * n];
-        let mut samples = Vec::with_capacity(length);
-        for step in plan.segment_steps(s) {
-            let around = [step.taps.samples[0], step.taps.samples[1]].map(|t| &ratios[t * n..t * n + n]);
-            let decoder = &mut decoders[schedule::tier(step.level, more) as usize];
-            samples.push(walk.decode(SampleActivity { level: step.level as usize, around }, decoder)?);
-            ratios[step.sample * n..][..n].copy_from_slice(&walk.contexts.activity.ratio);
-        }
-        decoders.iter().try_for_each(Decoder::finish)?;
-        segments.push(samples);
+        let bytes: Vec<&[u8]> =
+            std::iter::once(stored.segment(s)).chain(upper).map(Option::unwrap_or_default).collect();
+        decode_segment(plan, &stored.keys, s, &bytes, &mut scratch)?;
+        segments.push(plan.segment_steps(s).map(|step| scratch.sample_residuals(plan, step.sample)).collect());
     }
     Ok((stored.layout, (keys, segments)))
 }
 
-/// Codes samples in order, for encoding or decoding.
-struct ResidualCoder<'a> {
-    layout: &'a ClipLayout,
-    contexts: SegmentContexts,
-}
-
-impl<'a> ResidualCoder<'a> {
-    fn new(plan: &'a ClipLayout) -> ResidualCoder<'a> {
-        let mut contexts = SegmentContexts::default();
-        contexts.means.reset(&plan.header.starts);
-        ResidualCoder { layout: plan, contexts }
-    }
-
-    /// Codes a sample: an encoder reads its residuals, a decoder fills them.
-    fn code<S: SymbolCoder>(
-        &mut self,
-        place: SampleActivity<'_>,
-        residuals: &mut SampleResiduals,
-        symbols: &mut S,
-    ) -> Result<(), Corrupt> {
-        let SampleResiduals { shift, k } = residuals;
-        *shift = self.contexts.code_sample(self.layout, place, symbols, *shift, k)?;
-        Ok(())
-    }
-
-    /// Decodes a sample.
-    fn decode(
-        &mut self,
-        place: SampleActivity<'_>,
-        decoder: &mut Decoder<'_>,
-    ) -> Result<SampleResiduals, Corrupt> {
-        let mut residuals = SampleResiduals { shift: 0, k: vec![0; self.layout.components] };
-        self.code(place, &mut residuals, decoder)?;
-        Ok(residuals)
+impl SampleResiduals {
+    /// Returns the sample for a coder.
+    fn in_lane<'a>(&'a mut self, ratios: &'a mut [u8], around: [&'a [u8]; 2]) -> LaneSample<'a> {
+        LaneSample { shift: self.shift, k: &mut self.k, ratios, around }
     }
 }
 
-/// Accepts symbols that are coded elsewhere, so that contexts learn from them.
-struct PassThrough;
-
-impl SymbolCoder for PassThrough {
-    fn symbol(&mut self, _: Bucket, k: i32) -> i32 {
-        k
+impl Scratch {
+    /// Returns the residuals of sample `i`, which have been read.
+    fn sample_residuals(&self, plan: &ClipLayout, i: usize) -> SampleResiduals {
+        let n = plan.components;
+        let k = match self.shifts[i] {
+            STRIPPED => vec![0; n],
+            _ => self.residuals[i * n..][..n].to_vec(),
+        };
+        SampleResiduals { shift: self.shifts[i], k }
     }
-    fn raw_u32(&mut self, value: u32) -> u32 {
-        value
+}
+
+/// Encodes the symbols of a tier. Contexts also learn from those of tiers before it.
+struct TierCoder {
+    encoder: Encoder<LANES>,
+    /// `false` while symbols of another tier pass.
+    coded: bool,
+}
+
+impl SymbolCoder for TierCoder {
+    fn code<const COUNT: usize>(
+        &mut self,
+        lanes: [usize; COUNT],
+        buckets: [Bucket; COUNT],
+        k: [i32; COUNT],
+    ) -> [i32; COUNT] {
+        match self.coded {
+            true => self.encoder.code(lanes, buckets, k),
+            false => k,
+        }
     }
 }
