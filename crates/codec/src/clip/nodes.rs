@@ -260,9 +260,7 @@ impl ResidualCosts {
     /// Returns how much cheaper component `c` is with the value `lower` instead of `k[c]`, in 2⁻⁸ bits.
     pub fn saved(&self, k: &[i32; MAX_COMPONENTS], c: usize, lower: i32) -> i64 {
         match &self.buckets {
-            Some(buckets) => {
-                i64::from(buckets[c].cost(k[c])) - i64::from(buckets[c].cost(lower))
-            }
+            Some(buckets) => i64::from(buckets[c].cost(k[c])) - i64::from(buckets[c].cost(lower)),
             None => {
                 let mut part = [0; 3];
                 part.copy_from_slice(&k[c / 3 * 3..][..3]);

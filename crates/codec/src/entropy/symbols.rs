@@ -464,7 +464,12 @@ impl<const LANES: usize> Encoder<LANES> {
             self.push_raw_bits_to(lane, value & 0xFFFF, MAX_RAW_BITS);
             self.push_raw_bits_to(lane, value >> MAX_RAW_BITS, bits - MAX_RAW_BITS);
         } else if bits > 0 {
-            self.pushed.push(Pushed { lane: lane as u8, bits: bits as u8, start: value as u16, frequency: 1 });
+            self.pushed.push(Pushed {
+                lane: lane as u8,
+                bits: bits as u8,
+                start: value as u16,
+                frequency: 1,
+            });
         }
     }
 

@@ -40,6 +40,8 @@ const HIDDEN_ERROR_FACTOR: f64 = 32.0;
 /// If things are this many times larger in a neighbouring frame, a transform's error is also limited at that
 /// size.
 const MIN_SIZE_RATIO: f64 = 2.0;
+/// The largest number of tracks whose transforms are held apart from their frames.
+const TRACKS_AT_ONCE: usize = 256;
 /// The largest number of points of still meshes below a node that are checked one by one.
 const MAX_CHECKED_POINTS: usize = 512;
 
@@ -387,25 +389,38 @@ impl<'a> NodeCoder<'a> {
             self.frames.insert(frame, coded);
         }
         for depth in std::mem::take(&mut self.depths) {
-            let this = &*self;
-            let found: Vec<Vec<(u32, CodedTransform)>> = (depth.par_iter())
-                .map_init(Workspace::default, |workspace, &m| this.code_track(m, &units, inputs, workspace))
-                .collect::<Result<_, Error>>()?;
-            for (&m, found) in depth.iter().zip(found) {
-                for (frame, found) in found {
-                    if let Some(coded) = self.frames.get_mut(&frame) {
-                        coded.codes[m] = found.codes;
-                        coded.choices[m] = found.choice;
-                        coded.locals[m] = found.local;
-                        coded.worlds[m] = found.world;
-                    }
-                }
+            for tracks in depth.chunks(TRACKS_AT_ONCE) {
+                self.code_tracks(tracks, &units, inputs)?;
             }
             self.depths.push(depth);
         }
         self.keys += keys.len() as u32;
         self.groups = groups;
         self.measure(&frames, inputs)
+    }
+
+    /// Codes tracks in all frames of these units. None of them moves another one.
+    fn code_tracks(
+        &mut self,
+        tracks: &[usize],
+        units: &[Unit],
+        inputs: &BTreeMap<u32, FrameInput>,
+    ) -> Result<(), Error> {
+        let this = &*self;
+        let found: Vec<Vec<(u32, CodedTransform)>> = (tracks.par_iter())
+            .map_init(Workspace::default, |workspace, &m| this.code_track(m, units, inputs, workspace))
+            .collect::<Result<_, Error>>()?;
+        for (&m, found) in tracks.iter().zip(found) {
+            for (frame, found) in found {
+                if let Some(coded) = self.frames.get_mut(&frame) {
+                    coded.codes[m] = found.codes;
+                    coded.choices[m] = found.choice;
+                    coded.locals[m] = found.local;
+                    coded.worlds[m] = found.world;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Codes one track in all frames of these units.

@@ -414,10 +414,10 @@ impl Scratch {
 
     /// Reads the residuals of samples of a level, in ascending order, each with the samples between which it
     /// lies.
-    fn read_residuals<const COUNT: usize, const OF: usize>(
+    fn read_residuals<const COUNT: usize, const STATES: usize>(
         &mut self,
         plan: &ClipLayout,
-        decoder: &mut Decoder<'_, OF>,
+        decoder: &mut Decoder<'_, STATES>,
         level: usize,
         samples: [(usize, [usize; 2]); COUNT],
     ) -> Result<(), Corrupt> {
@@ -527,18 +527,15 @@ fn code_samples<S: SymbolCoder>(
     samples: &mut [LaneSample<'_>],
 ) -> Result<(), Corrupt> {
     means.enter_level(level, &plan.header.starts);
+    for (lane, sample) in samples.iter_mut().enumerate() {
+        sample.code_shift(lane, symbols)?;
+    }
     match samples {
-        [a] => {
-            if a.code_shift(0, symbols)? {
-                code_lanes(plan, means, symbols, [0], [a]);
-            }
+        [a, b] if a.shift != STRIPPED && b.shift != STRIPPED => {
+            code_lanes(plan, means, symbols, [0, 1], [a, b]);
         }
-        [a, b] => match (a.code_shift(0, symbols)?, b.code_shift(1, symbols)?) {
-            (true, true) => code_lanes(plan, means, symbols, [0, 1], [a, b]),
-            (true, false) => code_lanes(plan, means, symbols, [0], [a]),
-            (false, true) => code_lanes(plan, means, symbols, [1], [b]),
-            (false, false) => {}
-        },
+        [a, ..] if a.shift != STRIPPED => code_lanes(plan, means, symbols, [0], [a]),
+        [_, b] if b.shift != STRIPPED => code_lanes(plan, means, symbols, [1], [b]),
         _ => {}
     }
     Ok(())
@@ -579,14 +576,14 @@ fn code_lanes<S: SymbolCoder, const COUNT: usize>(
 }
 
 impl LaneSample<'_> {
-    /// Codes the shift. Returns `true` if residuals follow.
+    /// Codes the shift.
     #[inline(always)]
-    fn code_shift<S: SymbolCoder>(&mut self, lane: usize, symbols: &mut S) -> Result<bool, Corrupt> {
+    fn code_shift<S: SymbolCoder>(&mut self, lane: usize, symbols: &mut S) -> Result<(), Corrupt> {
         let [shift] = symbols.code([lane], [Bucket::fixed(SHIFT_SIGMA)], [i32::from(self.shift)]);
         self.shift = match i8::try_from(shift) {
             Ok(shift) if (STRIPPED..=MAX_SHIFT).contains(&shift) => shift,
             _ => return Err(Corrupt("clip: steps of a sample out of range")),
         };
-        Ok(self.shift != STRIPPED)
+        Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! Residuals of a clip in the streamed form: encoding them, and extracting them from its bytes.
 
 use super::{
-    ALONE, ClipLayout, KEY_LEVEL, LANES, LaneSample, NEUTRAL_RATIO, STRIPPED, Scratch, SegmentEnds, StreamedClip,
-    code_samples, decode_segment,
+    ALONE, ClipLayout, KEY_LEVEL, LANES, LaneSample, NEUTRAL_RATIO, STRIPPED, Scratch, SegmentEnds,
+    StreamedClip, code_samples, decode_segment,
 };
 use crate::Corrupt;
 use crate::bytes::{put_length_prefixed, put_varint, take_length_prefixed};
@@ -150,7 +150,8 @@ pub fn extract_residuals(
         let bytes: Vec<&[u8]> =
             std::iter::once(stored.segment(s)).chain(upper).map(Option::unwrap_or_default).collect();
         decode_segment(plan, &stored.keys, s, &bytes, &mut scratch)?;
-        segments.push(plan.segment_steps(s).map(|step| scratch.sample_residuals(plan, step.sample)).collect());
+        segments
+            .push(plan.segment_steps(s).map(|step| scratch.sample_residuals(plan, step.sample)).collect());
     }
     Ok((stored.layout, (keys, segments)))
 }
