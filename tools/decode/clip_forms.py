@@ -77,7 +77,7 @@ class Streamed:
                 times = range(h, length, 2 * h)
                 if times:
                     means = self.means_at_first(level, means)
-                for pair in [times[:1], times[1:2], *(times[i : i + 2] for i in range(2, len(times), 2))]:
+                for pair in filter(None, [times[:1], times[1:2], *(times[i : i + 2] for i in range(2, len(times), 2))]):
                     around = [[ratios[t - h], ratios[min(t + h, length)]] for t in pair]
                     read = self.residuals(symbols[max(0, more - level)], means, around)
                     for t, (shift, residuals, ratios[t]) in zip(pair, read):

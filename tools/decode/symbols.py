@@ -18,7 +18,7 @@ def bucket(sigma):
     exponent = sigma.bit_length() - 1
     mantissa = (sigma << 16) >> exponent
     index = 3 * (exponent - 2) + (mantissa >= 82570) + (mantissa >= 104032)
-    return (FREQUENCIES[index], 0) if index < 24 else (FREQUENCIES[21 + index % 3], (index - 21) // 3)
+    return (FREQUENCIES[index], 0) if index < 24 else (FREQUENCIES[21 + index % 3], min((index - 21) // 3, 15))
 
 
 # clip.md#residuals
@@ -55,16 +55,15 @@ class Symbols:
         return symbol
 
     def rest(self, symbol, low, lane=0):
-        v = symbol
+        n = symbol
         if symbol == 15:
             bits = 2
             while bits < 30 and self.even(1, lane):
                 bits += 1
-            v = (1 << bits | self.even(bits, lane)) + 11
-        even = self.even(low + (low > 0 or v > 0), lane)
-        negative = even >> low & 1
-        v = (v << low | even & ((1 << low) - 1)) & 0x3FFFFFFF
-        return (-1 - v if low else -v) if negative else v
+            n = (1 << bits | self.even(bits, lane)) + 11
+        n = (n << low | self.states[lane] & ((1 << low) - 1)) & 0x3FFFFFFF
+        negative = self.even(low + (n > 0), lane) >> low
+        return -n if negative else n
 
     def take(self, sigma, lane=0):
         row, low = bucket(sigma)

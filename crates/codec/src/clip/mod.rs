@@ -8,12 +8,13 @@
 //! ```
 //!
 //! The files: [`crate::quantize::rotation`] has rotations in integers, [`step`] the step sizes of each joint,
-//! [`schedule`] the order of samples, [`crate::entropy::symbols`] the coding of residuals, [`header`] the
-//! header, [`streamed`] the smallest form, [`random_access`] the form that is read in place, [`layer`] the
-//! layers that are streamed. The decoder computes in integers up to the pose, and the pose in f32 by basic
-//! operations: the same bits on every machine. The choice of the residuals k is the compiler's; any choice
-//! decodes.
+//! [`schedule`] the order of samples, [`contexts`] and [`crate::entropy::symbols`] the coding of residuals,
+//! [`header`] the header, [`streamed`] the smallest form, [`random_access`] the form that is read in place,
+//! [`layer`] the layers that are streamed. The decoder computes in integers up to the pose, and the pose in
+//! f32 by basic operations: the same bits on every machine. The choice of the residuals k is the compiler's;
+//! any choice decodes.
 
+pub mod contexts;
 pub mod curve;
 pub mod header;
 pub mod layer;

@@ -1,16 +1,9 @@
-//! Residuals k as range-coded symbols with static tables, chosen by the size of the residuals around.
-//! Lossless.
+//! Residuals k as range-coded symbols with static tables, chosen by σ, the expected |k|. Lossless.
 //!
 //! ```text
-//! σ        the expected |k|, in 2⁻⁸:   mean · (77 + 56·t + 46·j + 26·p + 51·f) / 256
-//! mean     of |k| of this component and level so far, in a segment, or in the keys, with weight max(1/(n + 2.5), 0.15)
-//! t j p f  means of |k| / mean in 2⁻⁶, at most 4 each. t: of the same component at the two samples between which this one lies; j: of earlier
-//!          components of the joint; p: of the parent joint; f: of all components of this sample before the sub-track. 1 if there is none.
-//!          A mean of n ≤ 9 numbers is (sum · ⌈2¹⁶/n⌉) >> 16, of more numbers a division
-//! bucket   thirds of octaves of σ: 24 of them below σ = 4, where h = 0; above that h = 1 + ⌊log₂(σ/4)⌋, and the table is one of the last three
-//! v        h > 0: k, or −1 − k for k < 0; h = 0: |k|
-//! symbol   min(v >> h, 15) by the table of the bucket
-//! rest     symbol 15 is followed by (v >> h) − 15 as Exp-Golomb of order 2; then, together, the h low bits and above them the sign if h > 0 or v ≠ 0
+//! bucket   thirds of octaves of σ: 24 of them below σ = 4, where h = 0; above that h = 1 + ⌊log₂(σ/4)⌋, at most 15, and the table is one of the last three
+//! symbol   min(|k| >> h, 15) by the table of the bucket
+//! rest     symbol 15 is followed by (|k| >> h) − 15 as Exp-Golomb of order 2; then, together, the h low bits of |k| and above them the sign if k ≠ 0
 //! coder    rANS, 32 bits of state, 12-bit frequencies, words of 16 bits; raw bits are taken from the state's low end. One state for each lane;
 //!          the states come first, then the words of all lanes as the decoder needs them
 //! ```
@@ -30,14 +23,10 @@ const TABLES: usize = 24;
 const PRECISION: u32 = 12;
 /// The largest number of raw bits that are taken from a state at once.
 const MAX_RAW_BITS: u32 = 16;
+/// The largest number of low bits: with a sign they are taken at once.
+const MAX_LOW_BITS: u8 = 15;
 /// The smallest state, with which the encoder begins.
 const MIN_STATE: u32 = 1 << 16;
-/// The number of levels: seven of distance, and keys.
-pub const LEVEL_COUNT: usize = 8;
-/// The initial means of the levels, relative to the finest, in 2⁻³.
-const INITIAL_MEAN_FACTORS: [u32; LEVEL_COUNT] = [8, 12, 21, 36, 56, 80, 110, 500];
-/// 1 in 2⁻⁶.
-const RATIO_ONE: u32 = 64;
 
 const FREQUENCIES: [[u16; SYMBOLS]; TABLES] = [
     [4010, 72, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
@@ -125,7 +114,7 @@ pub struct Bucket {
 impl Bucket {
     /// Returns the bucket for σ in 2⁻⁸.
     #[inline]
-    fn from_sigma(sigma: u32) -> Bucket {
+    pub(crate) fn from_sigma(sigma: u32) -> Bucket {
         // At least 2⁻⁶, so that bucket 0 is the smallest.
         let s = sigma.max(4);
         let exponent = 31 - s.leading_zeros();
@@ -153,7 +142,8 @@ impl Bucket {
     }
 }
 
-/// A residual as it is coded: its symbol, the part of v above that symbol, and its raw bits with their count.
+/// A residual as it is coded: its symbol, the part of |k| above that symbol, and its raw bits with their
+/// count.
 #[cfg(feature = "encode")]
 struct Number {
     symbol: usize,
@@ -166,12 +156,10 @@ struct Number {
 impl Number {
     fn new(bucket: Bucket, k: i32) -> Number {
         let low = u32::from(bucket.low);
-        let negative = u32::from(k < 0);
-        let v = if low > 0 { (k ^ (k >> 31)) as u32 } else { k.unsigned_abs() };
-        let high = v >> low;
+        let high = k.unsigned_abs() >> low;
         let symbol = (high as usize).min(SYMBOLS - 1);
-        let raw = v & ((1 << low) - 1) | negative << low;
-        Number { symbol, above: high - symbol as u32, raw, bits: low + u32::from(low > 0 || v > 0) }
+        let raw = k.unsigned_abs() & ((1 << low) - 1) | u32::from(k < 0) << low;
+        Number { symbol, above: high - symbol as u32, raw, bits: low + u32::from(k != 0) }
     }
 }
 
@@ -182,7 +170,8 @@ static BUCKETS: [Bucket; 128] = {
     while i < 128 {
         out[i] = match i {
             0..24 => Bucket { table: i as u8, low: 0 },
-            _ => Bucket { table: 21 + (i % 3) as u8, low: ((i - 21) / 3) as u8 },
+            24..66 => Bucket { table: 21 + (i % 3) as u8, low: ((i - 21) / 3) as u8 },
+            _ => Bucket { table: 21 + (i % 3) as u8, low: MAX_LOW_BITS },
         };
         i += 1;
     }
@@ -224,162 +213,6 @@ const fn cost_of(f: u64) -> u16 {
         bit /= 2;
     }
     (12 * 256 - log) as u16
-}
-
-/// Returns the initial mean of a component, from its code: half octaves, 0 … 31.
-pub fn start_mean(code: u8) -> u32 {
-    let half = if code & 1 != 0 { 362 } else { 256 };
-    // 2^(code/2 − 4) in 2⁻⁸.
-    (half << (code / 2)) >> 4
-}
-
-/// Returns the code whose mean is nearest to `mean` (of |k|, at the finest level).
-#[cfg(feature = "encode")]
-pub fn start_code(mean: f64) -> u8 {
-    ((mean.max(1e-9).log2() + 4.0) * 2.0).round().clamp(0.0, 31.0) as u8
-}
-
-/// The mean |k| of a component at a level.
-#[derive(Clone, Copy, Debug)]
-struct MeanSize {
-    /// In 2⁻⁸.
-    mean: u32,
-    /// ⌊(2³² − 1) / mean⌋, for a mean of at least 2⁻⁴.
-    reciprocal: u32,
-    /// The number of residuals of this level so far.
-    seen: u32,
-}
-
-impl MeanSize {
-    #[inline(always)]
-    fn new(mean: u32, seen: u32) -> MeanSize {
-        MeanSize { mean, reciprocal: u32::MAX / mean.max(16), seen }
-    }
-}
-
-/// The adaptive means of all components at a level of a segment, in memory that the caller reuses. Levels
-/// follow one another, from the coarsest to the finest.
-#[derive(Clone, Debug, Default)]
-pub struct Means {
-    sizes: Vec<MeanSize>,
-    level: Option<usize>,
-}
-
-impl Means {
-    /// Begins a segment.
-    pub fn reset(&mut self) {
-        self.level = None;
-    }
-
-    /// Begins a level, unless it has begun already. A mean begins between the component's start, a code as of
-    /// [`start_code`], and the mean of the coarser level, both scaled to this level.
-    #[inline]
-    pub fn enter_level(&mut self, level: usize, starts: &[u8]) {
-        if self.level != Some(level) {
-            self.begin_level(level, starts);
-        }
-    }
-
-    fn begin_level(&mut self, level: usize, starts: &[u8]) {
-        let factor = INITIAL_MEAN_FACTORS[level];
-        let start = |code: &u8| (start_mean(*code) * factor) >> 3;
-        match self.level.filter(|coarser| coarser - 1 == level) {
-            None => {
-                self.sizes.clear();
-                self.sizes.extend(starts.iter().map(|code| MeanSize::new(start(code), 0)));
-            }
-            Some(coarser) => {
-                let coarser = u64::from(INITIAL_MEAN_FACTORS[coarser]);
-                for (size, code) in self.sizes.iter_mut().zip(starts) {
-                    let scaled = u64::from(size.mean) * u64::from(factor) / coarser;
-                    *size = MeanSize::new(((u64::from(start(code)) + scaled) / 2) as u32, 0);
-                }
-            }
-        }
-        self.level = Some(level);
-    }
-
-    /// Adapts to |k|.
-    #[inline]
-    pub fn learn(&mut self, c: usize, k: i32) {
-        // max(1/(n + 2.5), 0.15) in 2⁻⁸.
-        const WEIGHT: [i64; 5] = [102, 73, 57, 47, 39];
-        let size = &mut self.sizes[c];
-        let weight = WEIGHT.get(size.seen as usize).copied().unwrap_or(38);
-        let goal = i64::from(k.unsigned_abs().min(1 << 22)) << 8;
-        let at = i64::from(size.mean);
-        *size = MeanSize::new((at + (((goal - at) * weight) >> 8)).max(1) as u32, size.seen + 1);
-    }
-}
-
-/// The sizes of the residuals of the current sample so far, relative to their means.
-#[derive(Clone, Copy, Debug)]
-pub struct Activity {
-    /// The sum and the number of all ratios so far.
-    all: (u32, u32),
-    /// The sum and the number of the ratios of the current joint, at most nine.
-    joint: (u32, u32),
-    /// 26·p + 51·f of the current sub-track.
-    around: u32,
-}
-
-impl Default for Activity {
-    /// Begins a sample.
-    fn default() -> Activity {
-        Activity { all: (0, 0), joint: (0, 0), around: (26 + 51) * RATIO_ONE }
-    }
-}
-
-/// ⌈2¹⁶/n⌉, the factor for a mean of up to nine ratios.
-const RECIPROCALS: [u32; 10] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192, 7282];
-
-impl Activity {
-    /// Begins a sub-track; `first` if it is the first of its joint. `parent`: the ratios of the parent joint's
-    /// components, at most nine.
-    #[inline]
-    pub fn begin_sub_track(&mut self, first: bool, parent: &[u8]) {
-        if first {
-            self.joint = (0, 0);
-        }
-        let sum = parent.iter().map(|ratio| u32::from(*ratio)).sum();
-        let p = mean_ratio((sum, parent.len() as u32));
-        let f = match self.all {
-            (_, 0) => RATIO_ONE,
-            (sum, count) => sum / count,
-        };
-        self.around = 26 * p + 51 * f;
-    }
-
-    /// Returns the table for component `c` of the current sub-track. `around`: ratios of this component at
-    /// the samples between which this one lies.
-    #[inline(always)]
-    pub fn bucket(&self, means: &Means, c: usize, around: [u8; 2]) -> Bucket {
-        let t = (u32::from(around[0]) + u32::from(around[1])) / 2;
-        let weight = 77 * RATIO_ONE + 56 * t + 46 * mean_ratio(self.joint) + self.around;
-        let sigma = (u64::from(means.sizes[c].mean) * u64::from(weight)) >> 14;
-        Bucket::from_sigma(sigma.min(1 << 28) as u32)
-    }
-
-    /// Records the residual of component `c`, before the means learn from it. Returns its ratio: |k| / mean in
-    /// 2⁻⁶, at most 255.
-    #[inline(always)]
-    pub fn record(&mut self, means: &Means, c: usize, k: i32) -> u8 {
-        let n = u64::from(k.unsigned_abs().min(1 << 16));
-        let ratio = ((n * u64::from(means.sizes[c].reciprocal)) >> 18) as u32;
-        let stored = ratio.min(255);
-        self.all = (self.all.0 + ratio.min(4 * RATIO_ONE), self.all.1 + 1);
-        self.joint = (self.joint.0 + stored, self.joint.1 + 1);
-        stored as u8
-    }
-}
-
-/// Returns the mean of at most nine ratios, from their sum and their number.
-#[inline(always)]
-fn mean_ratio((sum, count): (u32, u32)) -> u32 {
-    match count {
-        0 => RATIO_ONE,
-        n => (sum * RECIPROCALS[n.min(9) as usize]) >> 16,
-    }
 }
 
 /// Collects symbols, which are encoded in reverse order. Those of a lane have a state of their own.
@@ -604,33 +437,26 @@ impl<'a, const LANES: usize> Decoder<'a, LANES> {
     /// Decodes the rest of k after its symbol.
     #[inline(always)]
     pub(crate) fn rest(&mut self, lane: usize, symbol: u32, bucket: Bucket) -> i32 {
-        let (mut v, low) = (symbol, u32::from(bucket.low));
-        if v == SYMBOLS as u32 - 1 || low >= MAX_RAW_BITS {
+        let (mut n, low) = (symbol, u32::from(bucket.low));
+        if symbol == SYMBOLS as u32 - 1 {
             // By value, so that states can stay in registers.
-            let k;
-            (*self, k) = self.large(lane, symbol, low);
-            return k;
+            (*self, n) = self.escape(lane);
         }
-        let bits = low + u32::from(low > 0 || v > 0);
-        let raw = self.short_raw_bits(lane, bits);
-        v = v << low | raw & ((1 << low) - 1);
-        with_sign(v, raw >> low, low)
+        n = (n << low | self.states[lane] & ((1 << low) - 1)) & 0x3FFF_FFFF;
+        let raw = self.short_raw_bits(lane, low + u32::from(n != 0));
+        let sign = ((raw >> low) as i32).wrapping_neg();
+        (n as i32 ^ sign) - sign
     }
 
-    /// Decodes the rest of a large k.
+    /// Decodes what is above the low bits of |k|, for the last symbol.
     #[cold]
-    fn large(mut self, lane: usize, symbol: u32, low: u32) -> (Self, i32) {
-        let mut v = symbol;
-        if v == SYMBOLS as u32 - 1 {
-            let mut bits = 2;
-            while bits < 30 && self.raw_bits_from(lane, 1) != 0 {
-                bits += 1;
-            }
-            v = (1 << bits | self.raw_bits_from(lane, bits)).wrapping_add(SYMBOLS as u32 - 1 - 4);
+    fn escape(mut self, lane: usize) -> (Self, u32) {
+        let mut bits = 2;
+        while bits < 30 && self.raw_bits_from(lane, 1) != 0 {
+            bits += 1;
         }
-        let raw = self.raw_bits_from(lane, low + u32::from(low > 0 || v > 0));
-        v = v << low | raw & ((1 << low) - 1);
-        (self, with_sign(v & 0x3FFF_FFFF, raw >> low, low))
+        let n = (1 << bits | self.raw_bits_from(lane, bits)).wrapping_add(SYMBOLS as u32 - 1 - 4);
+        (self, n)
     }
 
     pub(crate) fn raw_bits_from(&mut self, lane: usize, bits: u32) -> u32 {
@@ -657,13 +483,6 @@ impl<'a, const LANES: usize> Decoder<'a, LANES> {
             Err(Corrupt("residuals do not end where their bytes do"))
         }
     }
-}
-
-/// Returns k, with the lowest bit of `sign`: if it is set −1 − v with low bits, else −v.
-#[inline(always)]
-fn with_sign(v: u32, sign: u32, low: u32) -> i32 {
-    let sign = ((sign & 1) as i32).wrapping_neg();
-    (v as i32 ^ sign) - if low > 0 { 0 } else { sign }
 }
 
 /// Codes residuals in either direction, some at once, each in its own lane.
@@ -737,13 +556,6 @@ mod tests {
                 let want = -(f64::from(f) / 4096.0).log2() * 256.0;
                 assert!((f64::from(COSTS[b][s]) - want).abs() < 2.0);
             }
-        }
-    }
-
-    #[test]
-    fn starts_come_back() {
-        for code in 0..32 {
-            assert_eq!(start_code(f64::from(start_mean(code)) / 256.0), code);
         }
     }
 

@@ -14,11 +14,12 @@ use super::compact;
 use super::reference::{Joints, ObjectTransform, Reference, quaternion};
 use glam::{DMat3, DQuat, DVec3};
 use meshreel_codec::clip::RotationSubTrack;
+use meshreel_codec::clip::contexts::{Activity, Means};
 use meshreel_codec::clip::schedule::Taps;
 use meshreel_codec::clip::streamed::{
     AnimatedSubTrack, ClipLayout, KAPPA_PER_STEP, NEUTRAL_RATIO, SubTrackKind, kappa,
 };
-use meshreel_codec::entropy::symbols::{Activity, Bucket, Means};
+use meshreel_codec::entropy::symbols::Bucket;
 use meshreel_codec::quantize::rotation;
 use meshreel_scene::Qvv;
 use std::f64::consts::TAU;

@@ -5,9 +5,9 @@
 //! finest levels, each sample divided by its activity, with the noise that rounding will add.
 
 use super::closed_loop::{ClosedLoop, Target};
+use meshreel_codec::clip::contexts::start_code;
 use meshreel_codec::clip::streamed::{KAPPA_PER_STEP, SubTrackKind};
 use meshreel_codec::clip::{ComponentSource, MAX_SOURCES, schedule};
-use meshreel_codec::entropy::symbols::start_code;
 
 /// The largest distance in components from a component to an earlier one that it is predicted from.
 const WINDOW: usize = 192;

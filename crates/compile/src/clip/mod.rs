@@ -34,12 +34,12 @@ use crate::Error;
 use closed_loop::{ClosedLoop, SampleChoices, SampleContext, SettledJoints};
 use compact::CompactTolerances;
 pub use curve::{CompressedCurves, CurveOptions, CurveRule, compress_curves};
+use meshreel_codec::clip::contexts::{Activity, Means, start_code};
 use meshreel_codec::clip::schedule::Taps;
 use meshreel_codec::clip::streamed::{
     ClipLayout, ClipResiduals, KEY_LEVEL, NEUTRAL_RATIO, SampleResiduals, Scratch, StreamedClip,
 };
 use meshreel_codec::clip::{ClipHeader, ClipSplit, ComponentSource, streamed};
-use meshreel_codec::entropy::symbols::{Activity, Means, start_code};
 use meshreel_codec::transform::Transform;
 use meshreel_options::Strip;
 use meshreel_process::Cancellation;

@@ -11,13 +11,13 @@ use super::reference::{Joints, ObjectTransform, Reference, larger_error};
 use super::{ClipOptions, CompressedClip, count_rotations, search};
 use crate::Error;
 use glam::{DQuat, DVec3};
+use meshreel_codec::clip::contexts::Means;
 use meshreel_codec::clip::layer::{LayerRecord, LayerTable, header_bytes, put_length_prefixed};
 use meshreel_codec::clip::random_access::{
     InterpolationWeights, Origin, RandomAccess, SEGMENT_SAMPLES, UNIT_FACTOR, UnpackedSegment,
 };
 use meshreel_codec::clip::streamed::{ClipLayout, SubTrackKind};
 use meshreel_codec::clip::{ClipHeader, ClipSplit, ComponentSource, random_access};
-use meshreel_codec::entropy::symbols::Means;
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
 use rayon::prelude::*;

@@ -58,7 +58,7 @@ fn least_important(l: &ClosedLoop<'_>, part: f64) -> Vec<bool> {
     let words = cross::quantize_samples(l);
     let mut frame = l.empty_choices();
     let calm = vec![NEUTRAL_RATIO; n];
-    let means = meshreel_codec::entropy::symbols::Means::default();
+    let means = meshreel_codec::clip::contexts::Means::default();
     let mut errors: Vec<(f64, usize)> = Vec::with_capacity(l.reference.samples);
     for s in 0..plan.segments() {
         let start = plan.key(s);

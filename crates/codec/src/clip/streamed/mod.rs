@@ -28,6 +28,7 @@ mod residuals;
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
+use crate::clip::contexts::{Activity, Means};
 pub use crate::clip::layout::{
     AnimatedSubTrack, ClipLayout, KEY_LEVEL, MAX_KEY_VALUES, MAX_LISTED_KEYS, SubTrackKind, max_key_codes,
 };
@@ -35,7 +36,7 @@ pub use crate::clip::prediction::{KAPPA_PER_STEP, kappa};
 use crate::clip::schedule::{self, Taps};
 pub use crate::clip::segments::SegmentEnds;
 use crate::clip::{Skeleton, header};
-use crate::entropy::symbols::{Activity, Bucket, Decoder, DecoderPosition, Means, SymbolCoder};
+use crate::entropy::symbols::{Bucket, Decoder, DecoderPosition, SymbolCoder};
 #[cfg(feature = "encode")]
 pub use residuals::{
     ClipResiduals, SampleResiduals, encode, encode_header, encode_keys, encode_tier, extract_residuals,
@@ -342,7 +343,7 @@ impl Scratch {
         refill(&mut self.ratios, (length + 1) * plan.components, NEUTRAL_RATIO);
         refill(&mut self.own_ratios, LANES * plan.components, NEUTRAL_RATIO);
         refill(&mut self.kappa, plan.components, 0);
-        self.means.reset();
+        self.means.reset(plan.components);
         self.reader = ResidualReader::new(length, plan.header.segment_log2);
         (self.length, self.known) = (length, 0);
     }

@@ -6,9 +6,10 @@ use super::{
 };
 use crate::Corrupt;
 use crate::bytes::{put_length_prefixed, put_varint, take_length_prefixed};
+use crate::clip::contexts::Means;
 use crate::clip::schedule::{self, ScheduledSample};
 use crate::clip::{Skeleton, header};
-use crate::entropy::symbols::{Bucket, Decoder, Encoder, Means, SymbolCoder};
+use crate::entropy::symbols::{Bucket, Decoder, Encoder, SymbolCoder};
 
 /// The residuals of one sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
