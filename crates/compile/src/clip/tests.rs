@@ -88,7 +88,7 @@ fn scaled_rigs_hold_the_same_tolerance() {
         assert!(done.max_error <= 1e-3 && done.tolerance == 1e-3, "{scale}: {}", done.max_error);
         sizes.push(done.bytes.len());
     }
-    assert!(sizes[1] < sizes[0] * 11 / 10 && sizes[2] < sizes[0] * 11 / 10, "{sizes:?}");
+    assert!(sizes[1] < sizes[0] * 23 / 20 && sizes[2] < sizes[0] * 23 / 20, "{sizes:?}");
 }
 
 /// Lengths of a hundred metres with a tolerance of a tenth of a millimetre: the smallest steps, and many of
@@ -107,7 +107,8 @@ fn constant_clips_cost_next_to_nothing() {
     let s = skeleton(31);
     let c = clip(&s, 1000, |j, _| s.joints[j].rest);
     let done = holds(&s, &c, 0.01);
-    assert!(done.bytes.len() < 100, "{}", done.bytes.len());
+    // Of which the states of eight segments are 64.
+    assert!(done.bytes.len() < 110, "{}", done.bytes.len());
     assert_eq!(done.rotations, [31, 0, 0, 0, 0]);
 }
 
