@@ -113,6 +113,7 @@ class Streamed:
     # clip.md#residuals
     def residuals(self, symbols, means, around):
         """Shift, residuals and ratios of samples of a level that are coded side by side."""
+        symbols = symbols if self.components else None
         lanes = [{"ratios": [64] * self.components, "total": 0, "count": 0, "k": [0] * self.components, "around": own,
                   "shift": symbols.take(16, lane) if symbols else -1, "lane": lane} for lane, own in enumerate(around)]
         for lane in lanes:

@@ -107,8 +107,7 @@ fn constant_clips_cost_next_to_nothing() {
     let s = skeleton(31);
     let c = clip(&s, 1000, |j, _| s.joints[j].rest);
     let done = holds(&s, &c, 0.01);
-    // Of which the states of eight segments are 64.
-    assert!(done.bytes.len() < 110, "{}", done.bytes.len());
+    assert!(done.bytes.len() < 60, "{}", done.bytes.len());
     assert_eq!(done.rotations, [31, 0, 0, 0, 0]);
 }
 

@@ -5,6 +5,7 @@
 //! varint n · n bytes: header (side information) · varint n · n bytes: keys · per segment a varint size · segments
 //! keys             residuals of samples, one symbol stream (residuals). Per sample: shift (0 … 5, coded as a residual with σ = 1/16), then k of each component;
 //!                  shift −1: a stripped sample, which equals its prediction; all its k are 0, and no mean or ratio adapts
+//!                  without components a clip has no symbols at all: its samples equal their predictions
 //! segment          a symbol stream of two lanes. In each level the first two samples, and a last one that is left over, are coded alone, in lane 0; the others
 //!                  by pairs: both shifts, then for each component the symbols of both k and the rests of both, by the mean before the pair, which then learns
 //!                  from both, the first sample's first
@@ -527,6 +528,9 @@ fn code_samples<S: SymbolCoder>(
     symbols: &mut S,
     samples: &mut [LaneSample<'_>],
 ) -> Result<(), Corrupt> {
+    if plan.components == 0 {
+        return Ok(());
+    }
     means.enter_level(level, &plan.header.starts);
     for (lane, sample) in samples.iter_mut().enumerate() {
         sample.code_shift(lane, symbols)?;
