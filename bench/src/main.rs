@@ -17,6 +17,7 @@ mod frames;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod machine;
+mod memory;
 mod particle_scenes;
 mod particles;
 mod peers;
@@ -24,6 +25,7 @@ mod pictures;
 mod random;
 mod scenes;
 mod sequences;
+mod sheet;
 mod slopes;
 mod small;
 mod soft;
@@ -81,6 +83,8 @@ enum Command {
     Slopes(slopes::Arguments),
     /// Cost of a small mesh: bytes, memory and time.
     Small(small::Arguments),
+    /// Bytes per vertex that compiling, decoding and playing a large mesh take.
+    Memory(memory::Arguments),
     /// Checksums of files compiled with every method, preset and option, and of what they decode to, compared
     /// with those of a list.
     Digests(digests::Arguments),
@@ -112,6 +116,7 @@ fn main() -> std::process::ExitCode {
         Command::Gpu(arguments) => gpu::run(&arguments),
         Command::Slopes(arguments) => slopes::run(&arguments),
         Command::Small(arguments) => small::run(&arguments),
+        Command::Memory(arguments) => memory::run(&arguments),
         Command::Digests(arguments) => digests::run(&arguments),
         Command::Compiles(arguments) => compiles::run(&arguments),
         Command::TimeLeft(arguments) => time_left::run(&arguments),
