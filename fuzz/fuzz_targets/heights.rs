@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::mesh::encode::{EncodeBuffers, Encoder, Options, PositionSource};
-use meshreel_codec::mesh::height::{FixedPointPlane, HeightFieldPlane};
+use meshreel_codec::mesh::height::{self, HeightFieldPlane};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::table_sets::TableSets;
@@ -110,22 +110,23 @@ fn encoded(hierarchy: &Hierarchy, field: &Field<'_>) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether bytes are a static part, which then says where its plane lies.
+/// Whether bytes are a static part, the plane of which then lies within range.
 fn check(bytes: &[u8], hierarchy: &Hierarchy, shape: &GridShape) -> bool {
-    let Ok((coded, flat)) =
-        FixedPointPlane::decode(bytes, hierarchy.clone(), shape, &mut TableSets::default())
-    else {
+    let Ok((coded, axis)) = height::decode(bytes, hierarchy.clone(), shape, &mut TableSets::default()) else {
         return false;
     };
-    assert_eq!(flat.base.len(), hierarchy.order.len());
-    meshreel_codec::each_width!(&coded.first, first => check_plane(&flat, first));
+    assert_eq!(coded.points(), hierarchy.order.len());
+    meshreel_codec::each_width!(&coded.first, first => check_plane(axis, first));
     true
 }
 
-fn check_plane<W: FixedPoint>(flat: &FixedPointPlane, cells: &[[W; 4]]) {
-    for (cell, base) in cells.iter().zip(&flat.base) {
-        for k in (0..3).filter(|&k| k != flat.axis) {
-            assert!(cell[k].to_i32() == base[k] && base[k].abs() <= W::MAX_COORDINATE);
+fn check_plane<W: FixedPoint>(axis: usize, cells: &[[W; 4]]) {
+    for cell in cells {
+        for k in (0..3).filter(|&k| k != axis) {
+            assert!(cell[k].to_i32().abs() <= W::MAX_COORDINATE);
         }
     }
+    let mut others = vec![[W::default(); 4]; cells.len()];
+    height::restore_uncoded_axes(axis, cells, &mut others);
+    assert!(others.iter().zip(cells).all(|(a, b)| (0..3).all(|k| k == axis || a[k] == b[k])));
 }

@@ -3,6 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::Points;
+use meshreel_codec::mesh::byte_budget::ByteBudget;
 use meshreel_codec::mesh::normals::{
     Directions, InterpolatedFrame, MeshGeometry, Normals, NormalsFrame, PointBones,
 };
@@ -34,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
         first,
         point_bones: rest,
     };
-    let Ok(normals) = Normals::read(head, shape) else {
+    let Ok(normals) = Normals::read(head, shape, &mut ByteBudget::unlimited()) else {
         return;
     };
     let mut states = vec![vec![0; normals.state_len()]; 3];

@@ -31,7 +31,7 @@ use crate::mesh::prepared::{MeshCandidate, Prepared};
 use crate::mesh::source::{MeshSource, PositionScan};
 use crate::mesh::{budgets, layout, particles, prepared};
 use crate::method::mesh_coder::{MeshCoder, choose_coders};
-use crate::method::quantize::plan_meshes;
+use crate::method::quantize::{memory_remark, plan_meshes};
 use crate::nodes::budget::Budget;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
@@ -180,6 +180,11 @@ pub(crate) fn decide(
         between::add_frames(&content, &selected, &motion, Some(baked))
     })?;
     between::report_deviation(between.as_ref(), samples, &content.options, log);
+    if let Some(remark) = memory_remark(&meshes, &content.options)
+        && !context.progress.announce(&remark)
+    {
+        log.remarks.push(remark);
+    }
     // Tolerances → lattices, first frames in quantized values.
     let plans = plan_meshes(&content, meshes, (&nodes, &budgets), &context.meter, log)?;
     context.meter.flush();

@@ -303,7 +303,7 @@ impl<'a> MeshView<'a> {
             count: part.decoder.points(),
             wide: first.is_wide(),
             points,
-            height_axis: part.flat.as_ref().map(|flat| flat.axis),
+            height_axis: part.height_axis,
             bones,
             coded: match &part.decoder {
                 PositionDecoder::Soft(coded) if self.has_coded_points() => Some(CodedPoints { coded }),

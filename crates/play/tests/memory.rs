@@ -23,6 +23,7 @@ use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::topology::compact;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -509,4 +510,28 @@ fn a_heap_lies_in_the_hosts_memory() {
     let empty = Arc::new(Host { empty: true, ..Host::default() });
     let refused = meshreel::Player::new(options(&empty)).err();
     assert!(matches!(refused, Some(Error::Misuse { .. })));
+}
+
+/// Of every kind of content.
+#[test]
+fn golden_files_take_what_is_said() {
+    let _alone = lock_tests();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden");
+    let mut seen = 0;
+    for file in walk(&folder) {
+        let Ok(reel) = open(&Arc::new(std::fs::read(&file).unwrap()), &Limits::default()) else { continue };
+        drop(reel);
+        let [said, peak, left] = decoded(std::fs::read(&file).unwrap());
+        println!("{}: {said} bytes said, {peak} taken, {left} held", file.display());
+        assert!(peak <= said, "{}: {said} said, {peak} taken", file.display());
+        assert!(said < 3 * left + (1 << 20), "{}: {said} said, {left} held", file.display());
+        seen += 1;
+    }
+    assert!(seen > 10);
+}
+
+/// Returns the files of a folder and of those in it.
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }

@@ -331,8 +331,8 @@ impl ObjElements {
         let (faces, corners) = (object.face..next.face, object.corner..next.corner);
         shape.face_counts.reserve(faces.len());
         let mut points = Vec::with_capacity(corners.len());
-        let mut uvs = Vec::new();
-        let mut normals = Vec::new();
+        let room = |given: &[u32]| Vec::with_capacity(if given.is_empty() { 0 } else { corners.len() });
+        let (mut uvs, mut normals) = (room(&self.uv_corners), room(&self.normal_corners));
         // Materials win over groups: both divide the mesh, and only one division can become face sets.
         let sets = if self.materials.runs.is_empty() { &self.groups } else { &self.materials };
         let mut run = sets.runs.partition_point(|r| r.0 <= faces.start).checked_sub(1);

@@ -6,6 +6,7 @@ use indicatif::{
     HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
 };
 use meshreel_compile::{Phase, TimeLeft};
+use meshreel_scene::Remark;
 use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -177,6 +178,14 @@ impl Drop for Progress {
 }
 
 impl meshreel_compile::Progress for Progress {
+    fn announce(&self, remark: &Remark) -> bool {
+        let shows = !self.output.flags.json;
+        if shows && !self.output.flags.quiet {
+            self.bar.suspend(|| crate::output::print_error_line(&format!("remark: {remark}")));
+        }
+        shows
+    }
+
     fn trying(&self, what: &str) {
         let phase = self.phase.lock().unwrap_or_else(|e| e.into_inner());
         if phase.name == SEARCH {

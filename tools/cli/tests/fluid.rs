@@ -3,7 +3,7 @@
 
 use meshreel::FrameDecoder;
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_codec::mesh::height::FixedPointPlane;
+use meshreel_codec::mesh::height;
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::table_sets::TableSets;
 use meshreel_codec::record::Coding;
@@ -296,7 +296,7 @@ fn e13_damaged_heights_are_refused() {
     let mut shape = GridShape { width: 24, height: 17, closed: false, reversed: false };
     let levels = hierarchy::build_with_grid(Some(&shape), mesh.points, &indices);
     let read = |bytes: &[u8], shape: &GridShape| {
-        FixedPointPlane::decode(bytes, levels.clone(), shape, &mut TableSets::default()).is_ok()
+        height::decode(bytes, levels.clone(), shape, &mut TableSets::default()).is_ok()
     };
     assert!(read(bytes, &shape));
     for cut in 0..bytes.len() {

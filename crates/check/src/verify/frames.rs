@@ -27,7 +27,7 @@ use std::sync::{Mutex, PoisonError};
 const MIN_JOB_FRAMES: usize = 16;
 
 /// The largest memory of decoders that work at the same time, in bytes.
-const MAX_DECODER_BYTES: u64 = 1 << 30;
+const MAX_DECODER_BYTES: u64 = 256 << 20;
 
 impl Verification<'_> {
     /// Compares all frames. Memory depends on the number of jobs at work, not on the length of the animation.

@@ -97,32 +97,42 @@ impl FixedPointPlane {
             (cell[a], cell[b]) = (W::wrap(base[a]), W::wrap(base[b]));
         }
     }
+}
 
-    /// Reads the static part of a mesh whose points form a grid of this shape.
-    pub fn decode(
-        bytes: &[u8],
-        hierarchy: Hierarchy,
-        shape: &GridShape,
-        sets: &mut TableSets,
-    ) -> Result<(StaticPart, FixedPointPlane), Corrupt> {
-        let mut c = Cursor::new(bytes);
-        let axis = usize::from(c.u8()?);
-        let mut sides = [[0.0; 3]; 2];
-        for number in sides.as_flattened_mut() {
-            *number = c.f32()?;
-        }
-        let finite = sides.as_flattened().iter().all(|v| v.is_finite());
-        let points = u64::from(shape.width) * u64::from(shape.height);
-        if axis > 2 || !finite || shape.closed || points != hierarchy.order.len() as u64 {
-            return Err(Corrupt("heights: an axis, a plane or points that are not those of a grid"));
-        }
-        let rest = c.bytes(c.left())?;
-        let (plane, grid) = (HeightFieldPlane { axis, affine_coordinates: sides }, decode::grid(rest)?);
-        let (places, order) = (shape.columns_and_rows(), &hierarchy.order);
-        let flat = for_width!(decode::is_wide(rest)?, W => plane.to_fixed_point::<W>(&places, order, &grid));
-        let flat = flat.ok_or(Corrupt("heights: a plane beyond fixed-point positions"))?;
-        let mut made = StaticPart::decode_sharing(rest, hierarchy, Some(&flat.base), sets)?;
-        each_width!(&mut made.first, first => flat.restore_uncoded_axes(first));
-        Ok((made, flat))
+/// Reads the static part of a mesh whose points form a grid of this shape; returns also the coordinate that
+/// is coded.
+pub fn decode(
+    bytes: &[u8],
+    hierarchy: Hierarchy,
+    shape: &GridShape,
+    sets: &mut TableSets,
+) -> Result<(StaticPart, usize), Corrupt> {
+    let mut c = Cursor::new(bytes);
+    let axis = usize::from(c.u8()?);
+    let mut sides = [[0.0; 3]; 2];
+    for number in sides.as_flattened_mut() {
+        *number = c.f32()?;
+    }
+    let finite = sides.as_flattened().iter().all(|v| v.is_finite());
+    let points = u64::from(shape.width) * u64::from(shape.height);
+    if axis > 2 || !finite || shape.closed || points != hierarchy.order.len() as u64 {
+        return Err(Corrupt("heights: an axis, a plane or points that are not those of a grid"));
+    }
+    let rest = c.bytes(c.left())?;
+    let (plane, grid) = (HeightFieldPlane { axis, affine_coordinates: sides }, decode::grid(rest)?);
+    let (places, order) = (shape.columns_and_rows(), &hierarchy.order);
+    let flat = for_width!(decode::is_wide(rest)?, W => plane.to_fixed_point::<W>(&places, order, &grid));
+    let flat = flat.ok_or(Corrupt("heights: a plane beyond fixed-point positions"))?;
+    let mut made = StaticPart::decode_sharing(rest, hierarchy, Some(&flat.base), sets)?;
+    each_width!(&mut made.first, first => flat.restore_uncoded_axes(first));
+    Ok((made, axis))
+}
+
+/// Overwrites the coordinates of decoded positions that are not coded with those of frame 0. `axis`: the
+/// coordinate that is.
+pub fn restore_uncoded_axes<W: FixedPoint>(axis: usize, first: &[[W; 4]], cells: &mut [[W; 4]]) {
+    let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
+    for (cell, first) in cells.iter_mut().zip(first) {
+        (cell[a], cell[b]) = (first[a], first[b]);
     }
 }

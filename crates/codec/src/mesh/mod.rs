@@ -23,6 +23,7 @@
 //! v, 0), colours as (r, g, b) and (alpha, 0, 0); `lattice::Extent::axes` is the number of axes in use.
 
 mod blocks;
+pub mod byte_budget;
 mod contexts;
 pub mod decode;
 pub mod defaults;

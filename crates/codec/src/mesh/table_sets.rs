@@ -6,6 +6,7 @@
 
 use crate::Corrupt;
 use crate::entropy::rans::{self, Frequencies, Slots, TOTAL};
+use crate::mesh::byte_budget::ByteBudget;
 use crate::mesh::contexts::ContextLookup;
 use crate::mesh::defaults::{DEFAULT_SETS, NO_SET, default_set};
 use crate::mesh::tables::{CONTEXTS, TokenTables};
@@ -134,32 +135,21 @@ pub struct TableSets {
     own: [HashMap<Box<[u8]>, Arc<DecodingTables>>; 2],
     /// Bit n is set if default set n was used.
     defaults: u32,
-    bytes: u64,
-    allowed: u64,
-    refused: Option<u64>,
+    /// Counts the tables, and the lists of normals.
+    pub budget: ByteBudget,
 }
 
 impl Default for TableSets {
     /// Without a memory limit: a part brings at most half a megabyte of tables.
     fn default() -> TableSets {
-        TableSets::new(u64::MAX)
+        TableSets::new(ByteBudget::unlimited())
     }
 }
 
 impl TableSets {
-    /// Creates an empty collection whose tables may take at most `allowed` bytes.
-    pub fn new(allowed: u64) -> TableSets {
-        TableSets { own: Default::default(), defaults: 0, bytes: 0, allowed, refused: None }
-    }
-
-    /// Returns the bytes of memory of all tables used so far.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Returns the bytes that the tables would have taken if that exceeded the limit and was refused.
-    pub fn refused(&self) -> Option<u64> {
-        self.refused
+    /// Creates an empty collection whose tables are taken from this budget.
+    pub fn new(budget: ByteBudget) -> TableSets {
+        TableSets { own: Default::default(), defaults: 0, budget }
     }
 
     /// Returns the default set of a number.
@@ -167,7 +157,7 @@ impl TableSets {
         let shared = default_tables(number)?;
         let bit = 1u32.checked_shl(number.into()).unwrap_or(0);
         if self.defaults & bit == 0 {
-            self.reserve(DecodingTables::bytes_of(shared.len(), usize::MAX))?;
+            self.budget.add(DecodingTables::bytes_of(shared.len(), usize::MAX))?;
             self.defaults |= bit;
         }
         Ok(shared)
@@ -182,20 +172,10 @@ impl TableSets {
         let tables = TokenTables::decode(coded)?;
         // The key, a copy of the coded bytes, lives as long as this collection.
         let found_by = 96 + 2 * coded.len() as u64;
-        self.reserve(DecodingTables::bytes_of(tables.tables.len(), points) + found_by)?;
+        self.budget.add(DecodingTables::bytes_of(tables.tables.len(), points) + found_by)?;
         let shared = Arc::new(DecodingTables::new(&tables, points));
         self.own[large].insert(coded.into(), shared.clone());
         Ok(shared)
-    }
-
-    fn reserve(&mut self, bytes: u64) -> Result<(), Corrupt> {
-        let all = self.bytes.saturating_add(bytes);
-        if all > self.allowed {
-            self.refused = Some(all);
-            return Err(Corrupt("tables: more than memory is allowed for"));
-        }
-        self.bytes = all;
-        Ok(())
     }
 }
 
@@ -237,18 +217,18 @@ mod tests {
         let coded: Vec<&[u8]> = defaults::coded_sets().collect();
         let mut sets = TableSets::default();
         let first = sets.own_set(coded[0], 20).unwrap();
-        let bytes = sets.bytes();
+        let bytes = sets.budget.used();
         assert!(Arc::ptr_eq(&first, &sets.own_set(coded[0], 20).unwrap()));
-        assert_eq!(sets.bytes(), bytes);
+        assert_eq!(sets.budget.used(), bytes);
         assert!(bytes < 24 << 10, "{bytes}");
         let large = sets.own_set(coded[0], MIN_SLOT_POINTS).unwrap();
-        assert!(!Arc::ptr_eq(&first, &large) && sets.bytes() > bytes + (100 << 10));
+        assert!(!Arc::ptr_eq(&first, &large) && sets.budget.used() > bytes + (100 << 10));
         let shared = sets.default_set(1).unwrap();
         assert!(Arc::ptr_eq(&shared, &TableSets::default().default_set(1).unwrap()));
-        let mut limited = TableSets::new(sets.bytes() - 1);
+        let mut limited = TableSets::new(ByteBudget::new(sets.budget.used() - 1));
         limited.own_set(coded[0], 20).unwrap();
         limited.own_set(coded[0], MIN_SLOT_POINTS).unwrap();
-        assert!(limited.default_set(1).is_err() && limited.refused() == Some(sets.bytes()));
+        assert!(limited.default_set(1).is_err() && limited.budget.refused() == Some(sets.budget.used()));
         assert!(limited.own_set(&coded[1][..10], 20).is_err());
     }
 }

@@ -49,7 +49,10 @@ impl Polygons {
         sort::by_key(&mut order, |&t| faces[t as usize]);
         let mut runs: Vec<&[u32]> = order.chunk_by(|a, b| faces[*a as usize] == faces[*b as usize]).collect();
         sort::unstable_by_key(&mut runs, |run| run[0]);
-        let mut out = Polygons::default();
+        let mut out = Polygons {
+            vertices: Vec::with_capacity(3 * triangles.len()),
+            end_offsets: Vec::with_capacity(runs.len()),
+        };
         let mut edges = Vec::new();
         for run in runs {
             if run.len() > 1 && out.push_boundary(triangles, run, &mut edges) {

@@ -32,8 +32,12 @@ const MIN_TOLERANCE_DEGREES: f64 = 0.1;
 const BITS_PER_NANOSECOND: [f64; 2] = [0.3, 0.03];
 /// The number of frames that are sampled to choose the data that is stored once.
 const SAMPLES: usize = 12;
+/// Fewer of them on meshes with very many vertices: their values are held at once.
+const MIN_SAMPLES: usize = 4;
 /// The number of frames evaluated in parallel while vertices that share their normals are found.
 const BATCH: usize = 16;
+/// The number of vertices in all frames that are held at once.
+const MAX_HELD_VERTICES: usize = 1 << 21;
 
 /// The coder of a stream of normals or tangent frames.
 pub struct NormalCoder {
@@ -195,18 +199,6 @@ impl NormalCoder {
         let mut out = Vec::new();
         for &unit in units {
             let frames = self.schedule.frames_of(unit);
-            let evaluate = |&frame: &u32| {
-                self.source.frame(frame, || evaluate(&self.plan, &self.fixed, frame, tangents))
-            };
-            let values: Vec<Arc<VertexValues>> = frames.iter().map(evaluate).collect::<Result<_, Error>>()?;
-            let sources: Vec<NormalSource<'_, P>> = (frames.iter().zip(&values))
-                .map(|(frame, values)| NormalSource {
-                    points: decoded.get(frame).map_or(&[][..], Vec::as_slice),
-                    normals: &values.normals,
-                    tangents: if tangents { &values.tangents } else { &[] },
-                    transforms: frame_transforms(&self.transforms, *frame),
-                })
-                .collect();
             let near = self.schedule.normal_references(unit);
             let earlier: Vec<&[i16]> = (near.iter())
                 .map(|frame| {
@@ -214,11 +206,21 @@ impl NormalCoder {
                     states.map_or(&[][..], Vec::as_slice)
                 })
                 .collect();
-            let (mut states, mut bytes) = (Vec::new(), Vec::new());
-            self.encoder.encode(&sources, &earlier, &mut states, &mut bytes);
-            for (((&frame, source), state), values) in frames.iter().zip(&sources).zip(&states).zip(&values) {
-                self.check_tolerance(frame, source, state, values)?;
+            // Frame by frame: the values of a whole unit take more memory than all else that it needs.
+            let (mut coded, mut bytes) = (self.encoder.begin_unit(&earlier), Vec::new());
+            for &frame in &frames[..] {
+                let evaluate = || evaluate(&self.plan, &self.fixed, frame, tangents);
+                let values = self.source.frame(frame, evaluate)?;
+                let source = NormalSource {
+                    points: decoded.get(&frame).map_or(&[][..], Vec::as_slice),
+                    normals: &values.normals,
+                    tangents: if tangents { &values.tangents } else { &[] },
+                    transforms: frame_transforms(&self.transforms, frame),
+                };
+                let (state, _) = self.encoder.push_frame(&mut coded, &source);
+                self.check_tolerance(frame, &source, state, &values)?;
             }
+            let states = coded.finish(&mut bytes);
             own.extend(frames.iter().copied().zip(states));
             out.push(bytes);
         }
@@ -344,7 +346,8 @@ impl NormalStream {
         }
         let mut sharing = NormalSharing::new(&vec![0; fixed.vertex_point.len()]);
         let all: Vec<u32> = (0..self.frames).collect();
-        for batch in all.chunks(BATCH) {
+        let batch = MAX_HELD_VERTICES / fixed.vertex_point.len().max(1);
+        for batch in all.chunks(batch.clamp(rayon::current_num_threads().min(BATCH), BATCH)) {
             // Tangents too if they are kept, and not needed a second time.
             let tangents = self.tangents && !self.source.keeps_none();
             let values: Vec<Arc<VertexValues>> =
@@ -360,7 +363,8 @@ impl NormalStream {
         wanted: NormalSettings<'_>,
         positions: &dyn StreamCoder,
     ) -> Result<Option<Encoder>, Error> {
-        let apart = (self.frames as usize).div_ceil(SAMPLES).max(1);
+        let most = (MAX_HELD_VERTICES / shape.point.len().max(1)).clamp(MIN_SAMPLES, SAMPLES);
+        let apart = (self.frames as usize).div_ceil(most).max(1);
         let frames: Vec<u32> = (0..self.frames).step_by(apart).collect();
         let evaluated = frames.par_iter().map(|&frame| self.frame(frame, self.tangents));
         let values: Vec<Arc<VertexValues>> = evaluated.collect::<Result<_, Error>>()?;

@@ -60,26 +60,40 @@ pub fn plan_meshes(
     }
     let bits: u64 = out.iter().map(|(p, _)| u64::from(p.streams[0].bits)).max().unwrap_or(0);
     log.pass("quantize", format!("{} meshes, positions in up to {bits} bits per axis", out.len()));
-    remark_on_memory(out.len(), &content.options, log);
     Ok(out)
 }
 
 /// Bytes that each mesh takes while a scene is compiled, besides its points; measured on small meshes.
 const MESH_BYTES: u64 = 23_000;
+/// Bytes that each vertex takes meanwhile, with normals and tangents: of all meshes, and of the one that is
+/// coded; measured on large sheets (`meshreel-bench memory`).
+const VERTEX_BYTES: [u64; 2] = [350, 900];
+/// Vertices that take less than this are not worth a remark.
+const MIN_VERTEX_MEMORY: u64 = 64 << 20;
 
-/// Adds a remark if the meshes take more memory than they should.
-fn remark_on_memory(meshes: usize, options: &Options, log: &mut Log) {
-    let held = meshes as u64 * MESH_BYTES;
-    if held > options.memory {
-        log.remark(
-            "/",
-            format!(
-                "{meshes} meshes keep about {} MB while they are compiled, more than the {} MB of --memory; fewer at a time (--include) keep less",
-                held.div_ceil(1_000_000),
-                options.memory / 1_000_000,
-            ),
-        );
-    }
+/// Returns a remark if meshes take more memory than they should, whatever `--memory` says.
+pub fn memory_remark(meshes: &[MeshCandidate], options: &Options) -> Option<Remark> {
+    let shown = || meshes.iter().filter(|mesh| !mesh.placements.is_empty());
+    let vertices = |mesh: &MeshCandidate| match &mesh.prepared.fixed {
+        Some(fixed) => fixed.vertex_point.len() as u64,
+        None => mesh.prepared.scan.points as u64,
+    };
+    let (all, largest): (u64, u64) = (shown().map(vertices).sum(), shown().map(vertices).max().unwrap_or(0));
+    let of_vertices = all * VERTEX_BYTES[0] + largest * VERTEX_BYTES[1];
+    let of_vertices = if of_vertices < MIN_VERTEX_MEMORY { 0 } else { of_vertices };
+    let count = shown().count();
+    let of_meshes = count as u64 * MESH_BYTES;
+    let held = of_meshes + of_vertices;
+    let advice = match of_meshes < of_vertices {
+        true => "this part grows with the vertices of the largest mesh, not with the frames",
+        false => "fewer at a time (--include) keep less",
+    };
+    let meshes = if count == 1 { "mesh" } else { "meshes" };
+    let [held_mb, allowed_mb] = [held.div_ceil(1_000_000), options.memory / 1_000_000];
+    let what = format!(
+        "compiling {count} {meshes} of {all} vertices takes about {held_mb} MB at a time, more than the {allowed_mb} MB of --memory; {advice}"
+    );
+    (held > options.memory).then(|| Remark::new("/", what))
 }
 
 /// Returns, by object, `true` if it moves as a whole: then coded transforms take a part of its tolerance.

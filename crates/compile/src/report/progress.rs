@@ -1,6 +1,7 @@
 //! Progress reports of a compile to its caller.
 
 use meshreel_process::Cancellation;
+use meshreel_scene::Remark;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,6 +24,10 @@ pub enum Phase {
 pub trait Progress: Sync {
     /// Reports `done` of `total` of a phase, in meshes, expected nanoseconds, or frames.
     fn update(&self, phase: Phase, done: u64, total: u64);
+    /// Shows a remark before the work that it is about. Returns `false` if the report shall have it instead.
+    fn announce(&self, _remark: &Remark) -> bool {
+        false
+    }
     /// Reports the trial under way, and its mesh.
     fn trying(&self, _what: &str) {}
     /// Returns the token that cancels the compile. Cancelled, it ends within a second or so with

@@ -9,11 +9,11 @@ use crate::reel::layout::{ArrayLayout, BonesLayout};
 use crate::reel::order::DecodeOrder;
 use bytemuck::Pod;
 use meshreel_codec::mesh::decode::{self, CodedUnit, StaticPart, Width, index};
-use meshreel_codec::mesh::height::FixedPointPlane;
+use meshreel_codec::mesh::height;
 use meshreel_codec::mesh::skin::{Matrix, Skin};
 use meshreel_codec::schedule::MAX_UNIT_FRAMES;
 use meshreel_codec::transform::Transform;
-use meshreel_codec::{Corrupt, for_width, take_length_prefixed};
+use meshreel_codec::{Corrupt, each_width, for_width, take_length_prefixed};
 use std::ops::Range;
 
 /// A unit of one stream, and the place of the stream in a frame.
@@ -55,8 +55,8 @@ impl FixedPointUnit<'_> {
                     let points = coded.points();
                     let range = i * points..(i + 1) * points;
                     self.read_fixed_point(coded, (self.place, range), unit, decoded, scratch, out)?;
-                    if let Some(flat) = &part.flat {
-                        out.iter_mut().for_each(|frame| self.write_height_plane(flat, frame));
+                    if let Some(axis) = part.height_axis {
+                        out.iter_mut().for_each(|frame| self.restore_uncoded_axes(coded, axis, frame));
                     }
                 }
                 PositionDecoder::Skin(skin) => self.read_skin(skin, unit, decoded, scratch, out)?,
@@ -96,9 +96,11 @@ impl FixedPointUnit<'_> {
         }
     }
 
-    /// Writes the plane of a height field into a frame.
-    fn write_height_plane(&self, flat: &FixedPointPlane, frame: &mut [u64]) {
-        for_width!(self.place.value_bytes != 8, W => flat.restore_uncoded_axes::<W>(array_mut(frame, self.place)));
+    /// Writes the coordinates of a height field that never change into a frame.
+    fn restore_uncoded_axes(&self, coded: &StaticPart, axis: usize, frame: &mut [u64]) {
+        each_width!(&coded.first, first => {
+            height::restore_uncoded_axes(axis, first, array_mut(frame, self.place));
+        });
     }
 
     /// Reads bones and residuals, and computes fixed-point positions from them.

@@ -6,7 +6,7 @@ use crate::decode::end_states;
 use crate::decode::input::skip_stream;
 use crate::reel::chunk_content::slice;
 use crate::reel::fixed_point::{FixedPointStream, PositionDecoder};
-use crate::reel::layout::fixed_point_parts;
+use crate::reel::layout::{fixed_point_parts, needs_table};
 use crate::reel::normals::PredictedNormals;
 use crate::reel::open_file::Reel;
 use crate::reel::quantized::{QuantizedBuffer, for_quantized};
@@ -14,8 +14,9 @@ use crate::reel::statics::{StaticMesh, Statics};
 use crate::reel::{lod, visibility};
 use crate::{Error, error};
 use meshreel_codec::entropy::block::Decompressor;
+use meshreel_codec::mesh::byte_budget::ByteBudget;
 use meshreel_codec::mesh::decode::StaticPart;
-use meshreel_codec::mesh::height::FixedPointPlane;
+use meshreel_codec::mesh::height;
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::skin::Skin;
@@ -24,7 +25,7 @@ use meshreel_codec::record::{ChunkLocation, Coding, MeshRecord, Semantic, Stream
 use meshreel_codec::topology::grid::GridShape;
 use meshreel_codec::topology::lod::LodEntries;
 use meshreel_codec::topology::{compact, grid, index, weld};
-use meshreel_codec::values::parallelogram;
+use meshreel_codec::values::parallelogram::{self, PredictorTable};
 use meshreel_codec::{Corrupt, quantize, take_length_prefixed};
 use meshreel_format::kind;
 use std::sync::Arc;
@@ -45,7 +46,7 @@ impl Statics {
             (meshes[m].indices, meshes[m].vertex_point) = read;
             Ok(())
         })?;
-        let mut sets = TableSets::new(reel.memory_for_tables());
+        let mut sets = TableSets::new(ByteBudget::new(reel.memory_for_tables()));
         reel.each_chunk(fixed().map(|m| (chunk_of(records[m].values), m)).collect(), |content, m| {
             let record = &records[m];
             let at = || format!("static values of mesh {}", record.path);
@@ -56,12 +57,12 @@ impl Statics {
             made_of.counts = (record.vertices, record.points, record.has_table);
             made_of.streams.clone_from(&record.streams);
             made_of.values = bytes.to_vec();
-            read.map_err(|c| match sets.refused() {
+            read.map_err(|c| match sets.budget.refused() {
                 Some(tables) => reel.too_much_memory(tables),
                 None => error::corrupt(reel.path(), c, at()),
             })
         })?;
-        reel.set_table_bytes(sets.bytes());
+        reel.set_counted_bytes(sets.budget.used());
         drop(sets);
         load_lods(reel, &mut meshes)?;
         load_visibility(reel, &mut meshes)?;
@@ -172,6 +173,9 @@ fn read_values(
         mesh.fixed_point.push(parts);
         mesh.normals.push(None);
     }
+    if !needs_table(record) {
+        mesh.predictor_table = PredictorTable::default();
+    }
     for (s, rest) in predicted {
         let stream = &record.streams[s];
         let positions = mesh.fixed_point.first().and_then(|parts| parts.first());
@@ -182,7 +186,7 @@ fn read_values(
         };
         let kind = (stream.semantic, stream.states);
         let triangles = (&mesh.indices[..], grid::read_shape(&mesh.key.connectivity));
-        let (made, _) = PredictedNormals::read(rest, kind, triangles, positions, &uvs)?;
+        let (made, _) = PredictedNormals::read(rest, kind, triangles, positions, (&uvs, &mut sets.budget))?;
         mesh.normals[s] = Some(Box::new(made));
     }
     check_all_used(bytes, used)
@@ -239,12 +243,12 @@ impl FixedPointReader<'_> {
         let mut used = 0;
         for _ in 0..fixed_point_parts(stream) {
             let (part, size) = take_length_prefixed(remaining(bytes, used))?;
-            let (mut flat, mut places) = (None, places.clone());
+            let (mut height_axis, mut places) = (None, places.clone());
             let coded = match stream.coding {
                 Coding::Heights => {
                     let shape = shape.ok_or(Corrupt("heights without a grid"))?;
-                    let (made, plane) = FixedPointPlane::decode(part, hierarchy.clone(), &shape, sets)?;
-                    flat = Some(plane);
+                    let (made, axis) = height::decode(part, hierarchy.clone(), &shape, sets)?;
+                    height_axis = Some(axis);
                     PositionDecoder::Soft(Box::new(made))
                 }
                 Coding::Bones => {
@@ -265,7 +269,7 @@ impl FixedPointReader<'_> {
             if wide != (stream.word == 4) {
                 return Err(Corrupt("fixed-point positions of another width than the description says"));
             }
-            out.push(FixedPointStream { decoder: coded, flat, vertex_points: places });
+            out.push(FixedPointStream { decoder: coded, height_axis, vertex_points: places });
             used += size;
         }
         Ok(used)

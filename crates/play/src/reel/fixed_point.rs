@@ -4,7 +4,6 @@
 use crate::reel::frame::array;
 use crate::reel::layout::ArrayLayout;
 use meshreel_codec::mesh::decode::{FirstFrame, StaticPart};
-use meshreel_codec::mesh::height::FixedPointPlane;
 use meshreel_codec::mesh::skin::{Handles, Skin};
 use meshreel_codec::quantize::lattice::FixedPointGrid;
 use meshreel_codec::{Points, each_width, for_width};
@@ -52,8 +51,8 @@ impl PositionDecoder {
 /// A stream, or one half of it (colours are stored as rgb and alpha).
 pub(crate) struct FixedPointStream {
     pub decoder: PositionDecoder,
-    /// The two coordinates that do not move, for a height field.
-    pub flat: Option<FixedPointPlane>,
+    /// The coordinate that is coded, for a height field; the others are those of frame 0.
+    pub height_axis: Option<usize>,
     /// The point of each vertex, as an index in the order of the hierarchy or of the bones.
     pub vertex_points: Arc<Vec<u32>>,
 }

@@ -223,6 +223,11 @@ pub(crate) fn fixed_point_count(mesh: &MeshRecord, stream: &StreamRecord) -> usi
     }
 }
 
+/// `true` if frames of a mesh, and not only its static values, are decoded by its predictor table.
+pub(crate) fn needs_table(mesh: &MeshRecord) -> bool {
+    mesh.streams.iter().any(|stream| stream.animated && stream.coding == Coding::Quantized)
+}
+
 /// Returns the number of parts of a fixed-point stream, of three components each: colours have two.
 pub(crate) fn fixed_point_parts(stream: &StreamRecord) -> usize {
     stream.semantic.components().div_ceil(3)

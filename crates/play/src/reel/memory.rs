@@ -7,7 +7,8 @@
 use crate::reel::end_states::MotionWindow;
 use crate::reel::fixed_point::FixedPointStream;
 use crate::reel::layout::{
-    ArrayLayout, FrameLayout, IndexRange, MeshLayout, fixed_point_count, fixed_point_parts, state_words,
+    ArrayLayout, FrameLayout, IndexRange, MeshLayout, fixed_point_count, fixed_point_parts, needs_table,
+    state_words,
 };
 use crate::reel::limits::Limits;
 use crate::reel::normals::PredictedNormals;
@@ -19,7 +20,8 @@ use meshreel_codec::clip::nodes::NodeTrack;
 use meshreel_codec::mesh::decode::StaticPart;
 use meshreel_codec::record::ranges::FrameRange;
 use meshreel_codec::record::{
-    CODEC_CLASSIC, Coding, Description, MaterialRecord, MeshRecord, Method, NodeRecord, StreamRecord,
+    CODEC_CLASSIC, Coding, Description, MaterialRecord, MeshRecord, Method, NodeRecord, Semantic,
+    StreamRecord,
 };
 use meshreel_codec::topology::compact;
 use meshreel_codec::values::changing::ChangingBuffers;
@@ -28,7 +30,7 @@ use meshreel_format::{ChunkEntry, FrameEntry, Reader, kind};
 use std::collections::HashSet;
 
 /// Bytes of static data per fixed-point position: its place in the hierarchy, neighbours and their weights.
-const POSITION_BYTES: u64 = 96;
+const POSITION_BYTES: u64 = 32;
 /// Bytes of static data per fixed-point position that bones predict: its bones besides.
 const SKINNED_POSITION_BYTES: u64 = 256;
 /// Bytes per part of a stream of fixed-point positions, whatever its size: room for one block more than there
@@ -36,10 +38,11 @@ const SKINNED_POSITION_BYTES: u64 = 256;
 const STREAM_PART_BYTES: u64 = 640;
 /// Bytes per bone: its region, its track, its matrix.
 const BONE_BYTES: u64 = 512;
-/// Bytes per vertex and per index of predicted normals: groups, their neighbours, up to sixteen rows of
-/// vectors and of points around each sixteen, polygons, buffers of the frame that is built.
-const NORMAL_BYTES_PER_VERTEX: u64 = 384;
-const NORMAL_BYTES_PER_INDEX: u64 = 64;
+/// Bytes per vertex of predicted normals: its place, group and class, and buffers of the frame that is built,
+/// also beyond both ends. Lists by corners are counted when they are made.
+const NORMAL_BYTES_PER_VERTEX: u64 = 128;
+/// Bytes per vertex of these lists on ordinary irregular meshes: of normals alone, and with tangents.
+const EXPECTED_LIST_BYTES: [u64; 2] = [40, 100];
 /// Bytes per stream of predicted normals: small lists, and blocks of vectors that are not full.
 const NORMAL_STREAM_BYTES: u64 = 2048;
 /// Bytes for normals that rigid bones turn: per vertex its normal and tangent at rest, and the bone of
@@ -47,15 +50,12 @@ const NORMAL_STREAM_BYTES: u64 = 2048;
 const TURNED_BYTES_PER_VERTEX: u64 = 32 + 16;
 const TURNED_BYTES_PER_BONE: u64 = 48;
 const TURNED_STREAM_BYTES: u64 = 1024;
-/// Polygons are laid out in blocks of sixteen, by their number of corners. Bytes of a block that holds only
-/// one: per index of that polygon, and the upper limit in total.
-const BLOCK_BYTES_PER_INDEX: u64 = 320;
-const MAX_BLOCK_BYTES: u64 = 43_000;
 /// Bytes while the hierarchy of a mesh is made, per point and per index: neighbours by vertex, sorted.
 const BUILD_BYTES_PER_POINT: u64 = 256;
 const BUILD_BYTES_PER_INDEX: u64 = 32;
-/// The same for predicted normals, per corner: corners, sorted by the vector that they add to.
-const BUILD_BYTES_PER_CORNER: u64 = 144;
+/// The same for predicted normals: polygons, and corners sorted by the vector that they add to.
+const NORMAL_BUILD_BYTES_PER_VERTEX: u64 = 64;
+const NORMAL_BUILD_BYTES_PER_INDEX: u64 = 24;
 /// Bytes of the decompressors' contexts: one that decodes, one that reads static data.
 const DECOMPRESSOR_BYTES: u64 = 2 * (192 << 10);
 /// Bytes that an allocator adds to each allocation.
@@ -145,10 +145,27 @@ impl MemoryInputs<'_> {
         for (mesh, layout) in self.description.meshes.iter().zip(&self.layout.meshes) {
             self.add_mesh(mesh, layout, &mut sum);
         }
-        let scratch = self.description.meshes.iter().map(|m| self.build_bytes(m)).max();
-        sum.add(1, scratch.unwrap_or(0));
         self.add_nodes(&mut sum);
-        self.add_decoder(&mut sum);
+        // A decoder allocates its frames when all static data is there.
+        let mut decoder = ByteSum::default();
+        self.add_decoder(&mut decoder);
+        let build = self.description.meshes.iter().map(|m| self.build_bytes(m)).max();
+        sum.add(1, decoder.0.max(build.unwrap_or(0)));
+        self.add_chunks(&mut sum);
+        sum.0
+    }
+
+    /// Returns the bytes that lists of predicted normals are expected to take, counted when they are made.
+    pub fn expected_list_bytes(&self) -> u64 {
+        let mut sum = ByteSum::default();
+        for mesh in &self.description.meshes {
+            for stream in mesh.streams.iter().filter(|stream| stream.coding == Coding::Predicted) {
+                sum.add(
+                    u64::from(mesh.vertices),
+                    EXPECTED_LIST_BYTES[usize::from(stream.semantic == Semantic::QTangent)],
+                );
+            }
+        }
         sum.0
     }
 
@@ -191,10 +208,11 @@ impl MemoryInputs<'_> {
             return;
         }
         if mesh.method == Method::Fluid {
-            if mesh.codec != CODEC_CLASSIC {
-                sum.add(1, ChangingBuffers::bytes(vertices, indices));
+            match mesh.codec {
+                // The table of a frame, and what it is derived from.
+                CODEC_CLASSIC => sum.add(1, table_build_bytes(vertices, indices) + 6 * vertices),
+                _ => sum.add(1, ChangingBuffers::bytes(vertices, indices)),
             }
-            sum.add(vertices, 6);
             return;
         }
         let made_of = u64::from(mesh.connectivity.size) + u64::from(mesh.values.size);
@@ -210,7 +228,7 @@ impl MemoryInputs<'_> {
         if self.has_triangle_visibility {
             sum.add(1, visibility::max_bytes(mesh));
         }
-        if mesh.has_table {
+        if mesh.has_table && needs_table(mesh) {
             sum.add(vertices, 6);
         }
         sum.list::<QuantizedBuffer>(mesh.streams.len());
@@ -225,7 +243,7 @@ impl MemoryInputs<'_> {
 
     /// Adds the static data of one stream.
     fn add_stream(&self, mesh: &MeshRecord, stream: &StreamRecord, sum: &mut ByteSum) {
-        let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
+        let vertices = u64::from(mesh.vertices);
         let word = u64::from(stream.word);
         let part = |sum: &mut ByteSum, points: u64, each: u64| {
             sum.add(points, each + 4 * word);
@@ -236,16 +254,8 @@ impl MemoryInputs<'_> {
                 sum.add(vertices * stream.semantic.components() as u64, word);
             }
             Coding::Predicted => {
-                // Points between two frames.
-                sum.add(vertices, 16);
-                sum.add(u64::from(stream.states), 4);
-                sum.add(vertices, NORMAL_BYTES_PER_VERTEX);
-                sum.add(indices, NORMAL_BYTES_PER_INDEX);
+                sum.add(1, normal_bytes(mesh, stream));
                 sum.list::<PredictedNormals>(1);
-                sum.add(
-                    1,
-                    NORMAL_STREAM_BYTES + MAX_BLOCK_BYTES.min(indices.saturating_mul(BLOCK_BYTES_PER_INDEX)),
-                );
                 let rigid = mesh.streams.first().map_or(0, |positions| positions.bones.rigid);
                 if rigid > 0 {
                     sum.add(vertices, TURNED_BYTES_PER_VERTEX);
@@ -258,11 +268,8 @@ impl MemoryInputs<'_> {
                 for _ in 0..fixed_point_parts(stream) {
                     part(sum, fixed_point_count(mesh, stream) as u64, POSITION_BYTES);
                 }
-                // The point of each vertex; the plane of heights.
+                // The point of each vertex.
                 sum.add(vertices, 4);
-                if stream.coding == Coding::Heights {
-                    sum.add(vertices, 16);
-                }
             }
             Coding::Bones => {
                 let b = stream.bones;
@@ -283,23 +290,29 @@ impl MemoryInputs<'_> {
     fn build_bytes(&self, mesh: &MeshRecord) -> u64 {
         let mut sum = ByteSum::default();
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
-        if mesh.has_table || mesh.method == Method::Fluid {
-            // Deriving a predictor table: the corners of each vertex, and at most six choices per corner and
-            // one per vertex, never more than 32 per vertex, in a list that grows by doubling.
-            let choices = (32 * vertices).min(6 * indices + vertices);
-            sum.add(1, 4 * indices + 8 * vertices + 3 * 6 * choices);
+        if mesh.has_table {
+            sum.add(1, table_build_bytes(vertices, indices));
         }
-        let fixed_point = |s: &StreamRecord| s.coding.has_fixed_point() || s.coding == Coding::Predicted;
-        if mesh.streams.iter().any(fixed_point) {
-            sum.add(vertices, BUILD_BYTES_PER_POINT);
-            sum.add(indices, BUILD_BYTES_PER_INDEX);
+        let mut hierarchy = ByteSum::default();
+        if mesh.streams.iter().any(|s| s.coding.has_fixed_point()) {
+            hierarchy.add(vertices, BUILD_BYTES_PER_POINT);
+            hierarchy.add(indices, BUILD_BYTES_PER_INDEX);
         }
-        if mesh.streams.iter().any(|s| s.coding == Coding::Predicted) {
-            sum.add(indices, BUILD_BYTES_PER_CORNER);
-        }
+        // One after the other; static values need the table.
+        sum.0 = sum.0.max(hierarchy.0);
+        sum.add(if mesh.has_table { vertices } else { 0 }, 6);
         // Triangles are decoded before.
         let triangles = if mesh.method.changes() { 0 } else { compact::memory(vertices, indices) };
-        sum.0.max(triangles)
+        let predicted = || mesh.streams.iter().filter(|s| s.coding == Coding::Predicted);
+        if predicted().next().is_none() {
+            return sum.0.max(triangles);
+        }
+        // Normals are made last: before, the memory of what they hold is free.
+        let held: u64 = predicted().map(|stream| normal_bytes(mesh, stream)).sum();
+        let mut normals = ByteSum::default();
+        normals.add(vertices, NORMAL_BUILD_BYTES_PER_VERTEX);
+        normals.add(indices, NORMAL_BUILD_BYTES_PER_INDEX);
+        normals.0.max(sum.0.max(triangles).saturating_sub(held))
     }
 
     fn add_nodes(&self, sum: &mut ByteSum) {
@@ -322,6 +335,10 @@ impl MemoryInputs<'_> {
         sum.add(self.layout.scratch_words as u64, 8);
         sum.add(self.description.meshes.len() as u64, 8);
         sum.add(self.order.max_wait_units() as u64, 8);
+    }
+
+    /// Adds the chunks that are read, and what decompresses them.
+    fn add_chunks(&self, sum: &mut ByteSum) {
         sum.add(1, DECOMPRESSOR_BYTES);
         // One unit, and while static data loads one chunk, compressed and not.
         let chunks = || {
@@ -337,4 +354,18 @@ impl MemoryInputs<'_> {
         // The location of each mesh's source map.
         sum.add(self.description.meshes.len() as u64, 24);
     }
+}
+
+/// Returns the bytes from which a predictor table is derived: the corners of each vertex, choices of one.
+fn table_build_bytes(vertices: u64, indices: u64) -> u64 {
+    4 * indices + 4 * vertices + 1024
+}
+
+/// Returns the bytes of a stream of predicted normals, without the lists that are counted when they are made.
+fn normal_bytes(mesh: &MeshRecord, stream: &StreamRecord) -> u64 {
+    let mut sum = ByteSum::default();
+    sum.add(u64::from(mesh.vertices), NORMAL_BYTES_PER_VERTEX);
+    sum.add(u64::from(stream.states), 4);
+    sum.add(1, NORMAL_STREAM_BYTES);
+    sum.0
 }

@@ -3,6 +3,7 @@
 //! when it is shown.
 
 use crate::reel::fixed_point::{FixedPointStream, PositionDecoder};
+use meshreel_codec::mesh::byte_budget::ByteBudget;
 use meshreel_codec::mesh::normals::{
     ComputedNormals, Directions, InterpolatedFrame, MeshGeometry, NormalBuffers, Normals, NormalsFrame,
     PointBones,
@@ -21,13 +22,14 @@ pub(crate) struct PredictedNormals {
 
 impl PredictedNormals {
     /// Reads the static part from the start of `bytes`; returns also the number of bytes used. `uvs` holds
-    /// two per vertex for tangent frames. `grid` is given if the triangles form one.
+    /// two per vertex for tangent frames. `grid` is given if the triangles form one. Fails if the lists made
+    /// from it exceed the budget.
     pub fn read(
         bytes: &[u8],
         (semantic, states): (Semantic, u32),
         (indices, grid): (&[u32], Option<grid::GridShape>),
         positions: &FixedPointStream,
-        uvs: &[[f32; 2]],
+        (uvs, budget): (&[[f32; 2]], &mut ByteBudget),
     ) -> Result<(PredictedNormals, usize), Corrupt> {
         let (bytes, used) = take_length_prefixed(bytes)?;
         let skin = match &positions.decoder {
@@ -39,7 +41,7 @@ impl PredictedNormals {
         let triangles = indices.as_chunks::<3>().0;
         let shape =
             MeshGeometry { triangles, point: &positions.vertex_points, uvs, grid, first, point_bones: rest };
-        let coded = Normals::read(bytes, shape)?;
+        let coded = Normals::read(bytes, shape, budget)?;
         if coded.state_len() != states as usize {
             return Err(Corrupt("predicted normals: another number of states"));
         }

@@ -95,9 +95,10 @@ impl Reel {
             has_lods: has(kind::LOD),
             has_triangle_visibility: has(kind::VISIBILITY),
         };
-        let memory = memory.bytes();
-        if memory > limits.max_memory {
-            return Err(too_much(memory));
+        let (memory, expected) = (memory.bytes(), memory.expected_list_bytes());
+        let asked = memory.saturating_add(expected);
+        if asked > limits.max_memory {
+            return Err(too_much(asked));
         }
         Ok(Reel::new(ReelData {
             reader,
@@ -109,7 +110,7 @@ impl Reel {
             ranges,
             memory,
             max_memory: limits.max_memory,
-            table_bytes: AtomicU64::new(0),
+            counted_bytes: AtomicU64::new(expected),
             attributes: limits.attributes,
             poses: limits.poses,
             attributes_apart: apart,

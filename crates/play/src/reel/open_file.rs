@@ -48,12 +48,12 @@ pub(super) struct ReelData {
     pub motion_windows: Vec<Option<MotionWindow>>,
     /// Named ranges of the animation.
     pub ranges: Vec<FrameRange>,
-    /// Bytes that the open file takes, without predictor tables.
+    /// Bytes that the open file takes, without what is counted when static data is read.
     pub memory: u64,
     /// [`Limits::max_memory`] of the limits it was opened with.
     pub max_memory: u64,
-    /// Bytes of predictor tables, once they have been read.
-    pub table_bytes: AtomicU64,
+    /// Bytes of tables and lists that are made from static data: expected, or counted once it has been read.
+    pub counted_bytes: AtomicU64,
     /// [`Limits::attributes`] of the limits it was opened with.
     pub attributes: bool,
     /// [`Limits::poses`] of the limits it was opened with.
@@ -208,21 +208,22 @@ impl Reel {
         chunks.map(|c| u64::from(c.size)).sum()
     }
 
-    /// Returns the bytes that the open file takes with its static data and one decoder. Tables of the soft
-    /// codec, which meshes share, are included once the static data has been read, as for the first decoder.
+    /// Returns the bytes that the open file takes with its static data and one decoder. Until the static data
+    /// has been read, as for the first decoder, the lists from which normals are computed are estimated, and
+    /// the tables of the soft codec, which meshes share, are not included.
     #[must_use]
     pub fn memory(&self) -> u64 {
-        self.shared.memory + self.shared.table_bytes.load(Ordering::Relaxed)
+        self.shared.memory + self.shared.counted_bytes.load(Ordering::Relaxed)
     }
 
-    /// Returns the bytes that predictor tables may take.
+    /// Returns the bytes that tables and lists made from static data may take.
     pub(crate) fn memory_for_tables(&self) -> u64 {
         self.shared.max_memory - self.shared.memory
     }
 
-    /// Records the bytes that predictor tables take.
-    pub(crate) fn set_table_bytes(&self, bytes: u64) {
-        self.shared.table_bytes.store(bytes, Ordering::Relaxed);
+    /// Records the bytes that tables and lists made from static data take.
+    pub(crate) fn set_counted_bytes(&self, bytes: u64) {
+        self.shared.counted_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// The error for static data whose tables take more memory than is left.

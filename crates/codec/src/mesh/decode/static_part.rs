@@ -21,7 +21,7 @@ pub type FirstFrame = OwnedPoints;
 pub struct StaticPart {
     /// The unit, centre and steps of the fixed-point positions.
     pub grid: FixedPointGrid,
-    /// The hierarchy of the points.
+    /// The hierarchy of the points, without the rings: `neighbours` are what units need of them.
     pub hierarchy: Hierarchy,
     /// Four coarser neighbours per vertex; missing ones repeat the first (roots: 0), with weight 0. Empty if
     /// `plan` has them.
@@ -104,6 +104,7 @@ impl StaticPart {
                 (out.neighbours, out.weights) = Default::default();
             }
         }
+        out.hierarchy.forget_rings();
         Ok(out)
     }
 

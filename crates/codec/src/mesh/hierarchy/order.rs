@@ -21,6 +21,11 @@ impl Hierarchy {
         &self.ring[self.ring_starts[new] as usize..self.ring_starts[new + 1] as usize]
     }
 
+    /// Drops the rings, which nothing needs once the weights are known.
+    pub(in crate::mesh) fn forget_rings(&mut self) {
+        (self.ring, self.ring_starts) = Default::default();
+    }
+
     /// Returns the number of levels.
     pub fn level_count(&self) -> usize {
         self.starts.len() - 1

@@ -88,6 +88,16 @@ impl PointRows {
         PointRow(self.lists.len() as u32 - 1)
     }
 
+    /// Returns the bytes of the rows.
+    pub fn bytes(&self) -> u64 {
+        size_of_val(&self.lists[..]) as u64
+    }
+
+    /// Frees the memory of rows that could still be added.
+    pub fn shrink_to_fit(&mut self) {
+        self.lists.shrink_to_fit();
+    }
+
     /// Returns the number of rows that are lists.
     #[cfg(test)]
     pub fn lists(&self) -> usize {

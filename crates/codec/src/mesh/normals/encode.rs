@@ -8,19 +8,21 @@
 //! tables     counts of the symbols with which the sampled frames would be coded, each after the one before
 //! ```
 
+mod unit;
+
 use crate::Corrupt;
-use crate::entropy::nibble;
-use crate::entropy::nibble::{Counter, NibbleCoder};
+use crate::entropy::nibble::Counter;
 use crate::entropy::range::Encoder as Writer;
+use crate::mesh::byte_budget::ByteBudget;
 use crate::mesh::normals::coding::RareChanges;
 use crate::mesh::normals::kernel::turned;
-use crate::mesh::normals::packed::put_section;
 use crate::mesh::normals::roots::{angle as arc_cosine, cosine_and_sine};
 use crate::mesh::normals::surface::NormalWeights;
 use crate::mesh::normals::tangents::TangentWeights;
-use crate::mesh::normals::{LayoutInput, MeshGeometry, NormalBuffers, Normals, STRIDE, TURNED, width};
+use crate::mesh::normals::{LayoutInput, MeshGeometry, NormalBuffers, Normals, Partitions, STRIDE, TURNED};
 use crate::simd::lanes::{IntegerPoint, cross, dot};
 use crate::transform::Transform;
+pub use unit::UnitEncoder;
 
 /// The normals and tangents to encode, and the tolerance.
 #[derive(Debug, Clone, Copy)]
@@ -174,22 +176,26 @@ impl Encoder {
             weights: NormalWeights::Interior,
             tangent_weights: if tangents { TangentWeights::Projected } else { TangentWeights::Constant },
         };
+        let mut scrap = Vec::new();
+        let partitions = draft.partitions(&mut Writer::new(&mut scrap), shape)?;
+        let laid = (shape, &partitions);
         let draft = match wanted.weighting {
             Some(Weighting { turned, normals, tangents }) => {
                 LayoutInput { turned, weights: normals, tangent_weights: tangents, ..draft }
             }
-            None => Encoder::choose_weights(draft, shape, wanted, samples)?,
+            None => Encoder::choose_weights(draft, laid, wanted, samples)?,
         };
-        Encoder::with_layout(draft, shape, wanted, samples)
+        Encoder::with_layout(draft, laid, wanted, samples)
     }
 
     /// Chooses the weights that give the fewest bytes for some of the samples.
     fn choose_weights<'a, P: IntegerPoint>(
         mut draft: LayoutInput<'a>,
-        shape: MeshGeometry<'_>,
+        laid: (MeshGeometry<'_>, &Partitions),
         wanted: NormalSettings<'_>,
         samples: &[NormalSource<'_, P>],
     ) -> Result<LayoutInput<'a>, Corrupt> {
+        let (shape, _) = laid;
         // With very many vertices, a few frames are enough.
         let most = WEIGHT_SAMPLE_VERTICES
             .checked_div(shape.point.len())
@@ -203,14 +209,15 @@ impl Encoder {
         let some: Vec<NormalSource<'_, P>> = samples.iter().copied().step_by(apart).collect();
         let cost = |draft: LayoutInput<'a>| -> Result<(usize, usize), Corrupt> {
             // Bases need all samples: fitted to a few, they would not predict the others.
-            let encoder = Encoder::with_layout(draft, shape, wanted, samples)?;
+            let encoder = Encoder::with_layout(draft, laid, wanted, samples)?;
             let (mut earlier, mut bytes): (Vec<i16>, usize) = (Vec::new(), 0);
             for source in &some {
                 let refs: &[&[i16]] = if earlier.is_empty() { &[] } else { &[&earlier] };
-                let (mut states, mut unit) = (Vec::new(), Vec::new());
-                encoder.encode(std::slice::from_ref(source), refs, &mut states, &mut unit);
-                bytes += unit.len();
-                earlier = states.pop().unwrap_or_default();
+                let (mut unit, mut coded) = (encoder.begin_unit(refs), Vec::new());
+                encoder.push_frame(&mut unit, source);
+                let states = unit.finish(&mut coded);
+                bytes += coded.len();
+                earlier = states.into_iter().next().unwrap_or_default();
             }
             let frames = bytes * wanted.frames / some.len().max(1);
             let time = nanoseconds(&draft) * wanted.bits_per_nanosecond / 8.0;
@@ -257,12 +264,11 @@ impl Encoder {
     /// Creates the encoder with the weights of a draft.
     fn with_layout<P: IntegerPoint>(
         mut draft: LayoutInput<'_>,
-        shape: MeshGeometry<'_>,
+        (shape, partitions): (MeshGeometry<'_>, &Partitions),
         wanted: NormalSettings<'_>,
         samples: &[NormalSource<'_, P>],
     ) -> Result<Encoder, Corrupt> {
-        let mut scrap = Vec::new();
-        let normals = draft.layout(&mut Writer::new(&mut scrap), shape)?;
+        let normals = draft.arrange(partitions, shape, &mut ByteBudget::unlimited())?;
         let members = Members::new(&normals.group, normals.groups());
         let weighting =
             Weighting { turned: draft.turned, normals: draft.weights, tangents: draft.tangent_weights };
@@ -447,7 +453,7 @@ impl Encoder {
             bytes.extend(step.to_le_bytes());
         }
         let mut writer = Writer::new(&mut bytes);
-        draft.layout(&mut writer, shape)?;
+        draft.partitions(&mut writer, shape)?;
         let decoded = std::mem::replace(&mut self.normals.base, base);
         self.normals.bases(&mut writer);
         self.normals.base = decoded;
@@ -459,7 +465,7 @@ impl Encoder {
 
     /// Returns the encoder with this static part, for normals within `degrees`; nothing is chosen anew.
     pub fn read(bytes: &[u8], shape: MeshGeometry<'_>, degrees: f64) -> Result<Encoder, Corrupt> {
-        let normals = Normals::read(bytes, shape)?;
+        let normals = Normals::read(bytes, shape, &mut ByteBudget::unlimited())?;
         let members = Members::new(&normals.group, normals.groups());
         let flags = bytes.first().copied().unwrap_or_default();
         let turned = flags >> 3 & 3 == TURNED;
@@ -489,66 +495,21 @@ impl Encoder {
         &self.normals
     }
 
-    /// Appends the bytes of an access unit, and sets `states` to the states that the decoder will have for
-    /// its frames, in the given order. `refs` are the states of frames that the decoder will already have.
-    pub fn encode<P: IntegerPoint>(
-        &self,
-        frames: &[NormalSource<'_, P>],
-        refs: &[&[i16]],
-        states: &mut Vec<Vec<i16>>,
-        out: &mut Vec<u8>,
-    ) -> Errors {
-        let mut errors = Errors::default();
-        let mut numbers = Vec::new();
-        states.clear();
-        for frame in frames {
-            let mut state = self.normals.base.clone();
-            let own = states.iter().map(Vec::as_slice);
-            let earlier: Vec<&[i16]> = refs.iter().copied().chain(own).collect();
-            let (number, worst) = self.choose(frame, &earlier, &mut state);
-            errors.normal = errors.normal.max(worst.normal);
-            errors.tangent = errors.tangent.max(worst.tangent);
-            numbers.push(number);
-            states.push(state);
-        }
-        if self.normals.packed {
-            self.pack(refs, states, &numbers, out);
-            return errors;
-        }
-        if numbers.iter().all(|number| *number == 0) && states.iter().all(|s| *s == self.normals.base) {
-            return errors;
-        }
-        let (mut tables, mut symbols) = (self.normals.coding.tables(), nibble::Encoder::default());
-        for (f, &number) in numbers.iter().enumerate() {
-            let (done, rest) = states.split_at_mut(f);
-            symbols.raw_bits(width(refs.len() + f), number as u32);
-            let from = match number.checked_sub(1) {
-                None => &self.normals.base[..],
-                Some(i) => refs.get(i).copied().unwrap_or_else(|| &done[i - refs.len()]),
-            };
-            self.normals.frame(&mut symbols, &mut tables, from, &mut rest[0]);
-        }
-        symbols.finish(out);
-        errors
+    /// Begins an access unit. `refs` are the states of frames that the decoder will already have.
+    pub fn begin_unit<'e>(&'e self, refs: &'e [&'e [i16]]) -> UnitEncoder<'e> {
+        UnitEncoder::new(&self.normals, refs)
     }
 
-    /// Appends an access unit of packed states.
-    fn pack(&self, refs: &[&[i16]], states: &[Vec<i16>], numbers: &[usize], out: &mut Vec<u8>) {
-        let start = out.len();
-        let groups = 2 * self.members.len();
-        for (state, &number) in states.iter().zip(numbers) {
-            let from = match number.checked_sub(1) {
-                None => &self.normals.base[..],
-                Some(i) => refs.get(i).copied().unwrap_or_else(|| &states[i - refs.len()]),
-            };
-            out.push(number as u8);
-            put_section::<2>(from[..groups].as_chunks().0, state[..groups].as_chunks().0, out);
-            if self.normals.has_tangents() {
-                put_section::<1>(from[groups..].as_chunks().0, state[groups..].as_chunks().0, out);
-            }
-        }
-        let used = out[start..].iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
-        out.truncate(start + used);
+    /// Adds the next frame of an access unit. Returns the states that the decoder will have for it, and the
+    /// largest errors.
+    pub fn push_frame<'u, P: IntegerPoint>(
+        &self,
+        unit: &'u mut UnitEncoder<'_>,
+        frame: &NormalSource<'_, P>,
+    ) -> (&'u [i16], Errors) {
+        let mut state = self.normals.base.clone();
+        let (reference, errors) = self.choose(frame, &unit.earlier(), &mut state);
+        (unit.push(reference, state), errors)
     }
 
     /// Chooses the reference (0 is the base) and the states of a frame.

@@ -10,6 +10,8 @@
 //!            as long as there is one, the first whose next point is the point before the last one
 //! ```
 
+use crate::Corrupt;
+use crate::mesh::byte_budget::ByteBudget;
 use crate::mesh::normals::arranged_points::{ArrangedPoints, DifferenceUnit, PointRow, PointRows};
 use crate::mesh::normals::roots::{angle, interior, inverse_root, rough_angle, rough_inverse_root};
 use crate::simd::lanes::{BLOCK, Number, Part, Vector, cross, difference, dot, minus, plus, times};
@@ -176,18 +178,19 @@ pub(super) struct Fans {
 }
 
 impl Fans {
-    /// Takes the first place of each group and its corners in the order of polygons. The sums of groups with
-    /// very many corners are stored from `next` on, which is moved behind them; the groups and the numbers of
-    /// their sums are returned as well.
+    /// Takes the first place of each group, with rows of these, and its corners in the order of polygons.
+    /// The sums of groups with very many corners are stored from `next` on, which is moved behind them; the
+    /// groups and the numbers of their sums are returned as well. Fails if the lists exceed the budget.
     pub fn new(
-        own: &[u32],
+        (own, own_rows): (&[u32], &[PointRow]),
         corners: impl Fn(usize) -> Vec<Corner<()>>,
-        (places, rows): (usize, &mut PointRows),
+        (places, rows, budget): (usize, &mut PointRows, &mut ByteBudget),
         next: &mut usize,
-    ) -> (Fans, Vec<(u32, u32)>) {
+    ) -> Result<(Fans, Vec<(u32, u32)>), Corrupt> {
         let mut out = Fans { sums: *next, ..Fans::default() };
         let mut sums = Vec::new();
-        for (block, own) in own.chunks(BLOCK).enumerate() {
+        for (block, (own, own_row)) in own.chunks(BLOCK).zip(own_rows).enumerate() {
+            let before = out.bytes() + rows.bytes();
             let mut lanes = Vec::with_capacity(own.len());
             for lane in 0..own.len() {
                 let mut list = corners(BLOCK * block + lane);
@@ -199,19 +202,33 @@ impl Fans {
                 }
                 lanes.push(chain(list));
             }
-            out.push(own, &lanes, (places, rows));
+            out.push((own, *own_row), &lanes, (places, rows));
+            budget.add_growing(out.bytes() + rows.bytes() - before)?;
         }
-        (out, sums)
+        out.blocks.shrink_to_fit();
+        out.rows.shrink_to_fit();
+        out.factors.shrink_to_fit();
+        Ok((out, sums))
     }
 
-    fn push(&mut self, own: &[u32], lanes: &[Vec<Corner<()>>], (places, rows): (usize, &mut PointRows)) {
+    /// Returns the bytes of all lists.
+    fn bytes(&self) -> u64 {
+        let lists = size_of_val(&self.rows[..]) + size_of_val(&self.factors[..]);
+        (lists + size_of_val(&self.blocks[..]) + size_of_val(&self.long[..])) as u64
+    }
+
+    fn push(
+        &mut self,
+        (own, own_row): (&[u32], PointRow),
+        lanes: &[Vec<Corner<()>>],
+        (places, rows): (usize, &mut PointRows),
+    ) {
         let across = lanes.iter().flatten().any(|c| c.across != c.after);
         let kind = if across { FanKind::Quads } else { FanKind::Triangles };
         if let Some(block) = find_pattern(own, lanes).and_then(|a| self.push_pattern(a, kind, (places, rows)))
         {
             return self.blocks.push(block);
         }
-        let own_row = rows.push_row(|l| own[l], own.len(), places);
         let block = |end: usize, kind| FanBlock { own: own_row, end: end as u32, factors: None, kind };
         if own.iter().zip(lanes).any(|(own, list)| list.iter().any(|c| c.at != *own)) {
             for i in 0..lanes.iter().map(Vec::len).max().unwrap_or(0) {
@@ -447,7 +464,10 @@ mod tests {
             let corners = grid(width, height);
             let own: Vec<u32> = (0..width * height).collect();
             let mut rows = PointRows::default();
-            let (fans, _) = Fans::new(&own, |g| corners[g].clone(), (own.len(), &mut rows), &mut 16);
+            let own_rows: Vec<_> =
+                own.chunks(BLOCK).map(|own| rows.push_run(own[0].into(), corners.len()).unwrap()).collect();
+            let all = (own.len(), &mut rows, &mut ByteBudget::unlimited());
+            let (fans, _) = Fans::new((&own, &own_rows), |g| corners[g].clone(), all, &mut 16).unwrap();
             assert!(fans.blocks.iter().all(|b| b.kind == FanKind::Quads));
             assert_eq!(rows.lists(), 0, "{width} {height}");
         }

@@ -22,35 +22,35 @@ pub(super) struct Gather {
 /// The lists of items, one after the other.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ItemLists {
-    pub end_offsets: Vec<usize>,
+    pub end_offsets: Vec<u32>,
     pub items: Vec<u32>,
 }
 
 impl ItemLists {
-    /// Creates the lists of `count` items from pairs of an item and the next entry of its list.
-    pub fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)>) -> ItemLists {
-        let pairs: Vec<(u32, u32)> = pairs.collect();
-        let mut ends = vec![0usize; count + 1];
-        for (item, _) in &pairs {
-            ends[*item as usize + 1] += 1;
+    /// Creates the lists of `count` items from pairs of an item and the next entry of its list, which are
+    /// computed twice.
+    pub fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> ItemLists {
+        let mut ends = vec![0u32; count];
+        for (item, _) in pairs.clone() {
+            ends[item as usize] += 1;
         }
-        for i in 0..count {
-            ends[i + 1] += ends[i];
+        let mut sum = 0;
+        for end in &mut ends {
+            // The start of the list for now, which the entries move to its end.
+            (*end, sum) = (sum, sum + *end);
         }
-        let mut items = vec![0; pairs.len()];
-        let mut free = ends.clone();
+        let mut items = vec![0; sum as usize];
         for (item, value) in pairs {
-            let at = &mut free[item as usize];
-            items[*at] = value;
+            let at = &mut ends[item as usize];
+            items[*at as usize] = value;
             *at += 1;
         }
-        ends.remove(0);
         ItemLists { end_offsets: ends, items }
     }
 
     pub fn list(&self, item: usize) -> &[u32] {
         let start = item.checked_sub(1).map_or(0, |before| self.end_offsets[before]);
-        &self.items[start..self.end_offsets[item]]
+        &self.items[start as usize..self.end_offsets[item] as usize]
     }
 }
 

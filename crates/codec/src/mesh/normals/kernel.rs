@@ -384,8 +384,7 @@ impl DirectionWriter<'_> {
             t = select(there, turned(t, n, cosine_and_sine(turns * L::splat(step))), t);
         }
         let Some(out) = &mut self.out.tangents else { return };
-        let signs = padded_block(tangents.signs(), block * BLOCK, 1.0);
-        let t = [t[0], t[1], t[2], L::load(&signs, part)];
+        let t = [t[0], t[1], t[2], tangents.signs_of::<L>(at)];
         match out[block * BLOCK..].first_chunk_mut() {
             Some(out) => L::store_fours(t, out, part),
             None => {

@@ -108,6 +108,7 @@ use crate::bytes::Cursor;
 use crate::entropy::nibble;
 use crate::entropy::nibble::NibbleCoder;
 use crate::entropy::range::{BitCoder, Chance, Decoder};
+use crate::mesh::byte_budget::ByteBudget;
 use crate::mesh::normals::arranged_points::{ArrangePoints, ArrangedPoints};
 #[cfg(feature = "encode")]
 use crate::mesh::normals::kernel::corrected;
@@ -156,8 +157,8 @@ const TURNED: u8 = 3;
 const NO_MATE: u32 = u32::MAX;
 
 impl Normals {
-    /// Reads the static part.
-    pub fn read(bytes: &[u8], shape: MeshGeometry<'_>) -> Result<Normals, Corrupt> {
+    /// Reads the static part. Fails if the lists made from it exceed the budget.
+    pub fn read(bytes: &[u8], shape: MeshGeometry<'_>, budget: &mut ByteBudget) -> Result<Normals, Corrupt> {
         let mut head = Cursor::new(bytes);
         let flags = head.u8()?;
         let steps = [head.f32()?, head.f32()?];
@@ -187,7 +188,9 @@ impl Normals {
             packed: flags & 128 != 0,
             turned,
         };
-        let mut out = draft.layout(&mut bits, shape)?;
+        let partitions = draft.partitions(&mut bits, shape)?;
+        let mut out = draft.arrange(&partitions, shape, budget)?;
+        drop(partitions);
         out.bases(&mut bits);
         if turned {
             out.turn_rest(shape)?;
@@ -195,7 +198,13 @@ impl Normals {
         out.find_trees();
         out.starts(&mut bits);
         bits.finish()?;
+        out.forget_classes();
         Ok(out)
+    }
+
+    /// Drops what only the coding of bases needs.
+    fn forget_classes(&mut self) {
+        (self.classes, self.mates) = Default::default();
     }
 
     /// Turns the base into vectors at rest, which bones turn.
@@ -622,7 +631,7 @@ impl ComputedNormals<'_> {
         if turns != 0.0 {
             t = turned(t, self.normal(v), cosine_and_sine(turns * self.normals.turn_step));
         }
-        [t[0], t[1], t[2], tangents.signs()[v]]
+        [t[0], t[1], t[2], tangents.sign(v)]
     }
 }
 
@@ -648,14 +657,21 @@ pub(in crate::mesh) struct LayoutInput<'a> {
     pub turned: bool,
 }
 
+/// The partitions and signs with which a static part begins.
+pub(in crate::mesh) struct Partitions {
+    polygons: Polygons,
+    group: Vec<u32>,
+    /// The sign of each vertex; empty without tangents.
+    signs: Vec<f32>,
+}
+
 impl LayoutInput<'_> {
-    /// Codes partitions and signs and lays out everything that follows from them; bases and chances are left
-    /// empty.
-    pub(in crate::mesh) fn layout(
+    /// Codes partitions and signs.
+    pub(in crate::mesh) fn partitions(
         &self,
         bits: &mut impl BitCoder<Context = Chance>,
         shape: MeshGeometry<'_>,
-    ) -> Result<Normals, Corrupt> {
+    ) -> Result<Partitions, Corrupt> {
         let MeshGeometry { triangles, point, .. } = shape;
         let count = point.len();
         let points = point.iter().max().map_or(0, |m| *m as usize + 1);
@@ -668,30 +684,47 @@ impl LayoutInput<'_> {
         };
         let polygons = Polygons::new(triangles, &faces);
         let group = partition::code_groups(bits, &polygons, point, self.groups);
+        let signs = if self.tangents { signs(bits, shape, self.signs)? } else { Vec::new() };
+        Ok(Partitions { polygons, group, signs })
+    }
+
+    /// Lays out everything that follows from partitions and signs; bases and chances are left empty.
+    pub(in crate::mesh) fn arrange(
+        &self,
+        Partitions { polygons, group, signs }: &Partitions,
+        shape: MeshGeometry<'_>,
+        budget: &mut ByteBudget,
+    ) -> Result<Normals, Corrupt> {
+        let MeshGeometry { triangles, point, .. } = shape;
+        let count = point.len();
         let (surface, place) = Surface::new(
             &polygons.vertices,
             &polygons.end_offsets,
             (point, shape.grid),
-            &group,
+            group,
             self.weights,
+            budget,
         )?;
         let mut vectors = surface.vectors();
         let mut tangents = None;
         if self.tangents {
-            let signs = signs(bits, shape, self.signs)?;
             let first = surface.order.first(shape.first)?;
-            let of = VertexTables { point, place: &place, group: &group, uvs: shape.uvs, first: &first };
-            tangents = Some(Tangents::new(triangles, of, signs, self.tangent_weights, &mut vectors)?);
+            let of = VertexTables { point, place: &place, group, uvs: shape.uvs, first: &first };
+            tangents =
+                Some(Tangents::new(triangles, of, signs, self.tangent_weights, (&mut vectors, budget))?);
         }
         let groups = surface.groups();
         let vertices = if self.tangents { count } else { 0 };
-        let near = TouchingVertices::new(&polygons, point);
-        let mates = (0..vertices).map(|v| mate(&near, &group, v)).collect();
+        let mut mates = Vec::new();
+        if self.tangents {
+            let near = TouchingVertices::new(polygons, point);
+            mates.extend((0..count).map(|v| mate(&near, group, v)));
+        }
         Ok(Normals {
             surface,
             tangents,
             turned: None,
-            group,
+            group: group.clone(),
             base: vec![0; 2 * groups + vertices],
             classes: vec![0; groups + vertices],
             mates,

@@ -21,12 +21,13 @@
 //! are exact. Weights may be rough: an error of a thousandth in a weight is a negligible angle.
 
 use crate::Corrupt;
+use crate::mesh::byte_budget::ByteBudget;
 use crate::mesh::normals::arranged_points::{
     ArrangedPoints, DifferenceUnit, PointOrder, PointRow, PointRows,
 };
 pub use crate::mesh::normals::fans::NormalWeights;
 use crate::mesh::normals::fans::{Corner, Fans};
-use crate::mesh::normals::gather::{Gather, ItemLists};
+use crate::mesh::normals::gather::{Gather, ItemLists, MAX_SHORT_LIST};
 use crate::mesh::normals::lists::JaggedArray;
 use crate::mesh::normals::roots::{
     angle, interior, inverse_root, normalized, project_to_plane, rough_inverse_root,
@@ -36,6 +37,11 @@ use crate::simd::lanes::{
 };
 pub use crate::simd::lanes::{IntegerPoint, Points};
 use crate::topology::grid;
+
+/// Bytes per corner of polygons with five or more: its place, its vector, its entries in lists.
+const LARGE_CORNER_BYTES: u64 = 48;
+/// Bytes per group where corners are gathered: at most as many rows as the longest list of sixteen.
+const GATHER_BYTES: u64 = 4 * MAX_SHORT_LIST as u64 + 4;
 
 /// The polygons and groups of a mesh, arranged for computing normals; the same in all frames.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,10 +57,9 @@ pub struct Surface {
     large_first: usize,
     /// Per group, the vectors of its corners in these, and the sums computed before.
     corners: Gather,
-    /// Per group, its place, and another one that gives its frame a direction; the rows are those of sixteen
-    /// groups.
-    anchors: Vec<[u32; 2]>,
+    /// Per sixteen groups, the rows of their places, and of others that give their frames a direction.
     anchor_rows: Vec<[PointRow; 2]>,
+    groups: usize,
     points: usize,
     /// The number of vectors stored while a frame is computed.
     vectors: usize,
@@ -62,13 +67,15 @@ pub struct Surface {
 
 impl Surface {
     /// Takes the vertices of all `polygons` and their `ends`; `point` and `group` are those of each vertex,
-    /// both numbered without gaps. Also returns the place of each vertex.
+    /// both numbered without gaps. Also returns the place of each vertex. Fails if the lists exceed the
+    /// budget.
     pub fn new(
         polygons: &[u32],
         ends: &[usize],
         (point, grid): (&[u32], Option<grid::GridShape>),
         group: &[u32],
         weights: NormalWeights,
+        budget: &mut ByteBudget,
     ) -> Result<(Surface, Vec<u32>), Corrupt> {
         let count = |list: &[u32]| list.iter().max().map_or(0, |m| *m as usize + 1);
         let (points, groups) = (count(point), count(group));
@@ -82,61 +89,79 @@ impl Surface {
             return Err(Corrupt("normals: ends of polygons out of order"));
         }
         let (order, place) = PointOrder::new(point, points, grid);
-        let mut out = Surface { weights, order, points, ..Surface::default() };
+        let mut out = Surface { weights, order, groups, points, ..Surface::default() };
         let starts = std::iter::once(&0).chain(ends);
         let list: Vec<&[u32]> = starts.zip(ends).map(|(start, end)| &polygons[*start..*end]).collect();
-        out.anchor(&list, &place, group, groups);
-        out.arrange(&list, &place, group);
+        out.anchor(&list, &place, group);
+        budget.add_growing(out.rows.bytes())?;
+        out.arrange(&list, &place, group, budget)?;
+        out.rows.shrink_to_fit();
         Ok((out, place))
     }
 
     /// Finds two places for each group: its own, and one that gives its frame a direction.
-    fn anchor(&mut self, polygons: &[&[u32]], place: &[u32], group: &[u32], groups: usize) {
-        self.anchors = vec![[0; 2]; groups];
+    fn anchor(&mut self, polygons: &[&[u32]], place: &[u32], group: &[u32]) {
+        let mut anchors = vec![[0; 2]; self.groups];
         for (g, p) in group.iter().zip(place).rev() {
-            self.anchors[*g as usize] = [*p; 2];
+            anchors[*g as usize] = [*p; 2];
         }
-        let mut found = vec![false; groups];
+        let mut found = vec![false; self.groups];
         for polygon in polygons {
             for (i, v) in polygon.iter().enumerate() {
                 let [own, next] = [*v, polygon[(i + 1) % polygon.len()]].map(|v| place[v as usize]);
                 let g = group[*v as usize] as usize;
                 if !found[g] && own != next {
-                    (self.anchors[g], found[g]) = ([own, next], true);
+                    (anchors[g], found[g]) = ([own, next], true);
                 }
             }
         }
-        self.anchor_rows();
+        self.push_anchors(&anchors);
     }
 
-    fn anchor_rows(&mut self) {
+    fn push_anchors(&mut self, anchors: &[[u32; 2]]) {
         let places = self.order.len();
-        for block in self.anchors.chunks(BLOCK) {
+        self.anchor_rows.reserve_exact(anchors.len().div_ceil(BLOCK));
+        for block in anchors.chunks(BLOCK) {
             let row = [0, 1].map(|k| self.rows.push_row(|l| block[l][k], block.len(), places));
             self.anchor_rows.push(row);
         }
     }
 
+    /// Returns a group's place, and another one that gives its frame a direction.
+    #[inline(always)]
+    fn anchors_of(&self, group: usize) -> [u32; 2] {
+        self.anchor_rows[group / BLOCK].map(|row| self.rows.place(row, group % BLOCK))
+    }
+
     /// Finds the corners of each group.
-    fn arrange(&mut self, polygons: &[&[u32]], place: &[u32], group: &[u32]) {
-        let groups = self.anchors.len();
+    fn arrange(
+        &mut self,
+        polygons: &[&[u32]],
+        place: &[u32],
+        group: &[u32],
+        budget: &mut ByteBudget,
+    ) -> Result<(), Corrupt> {
+        let groups = self.groups;
         let all = |sides: std::ops::RangeInclusive<usize>| {
             let own = polygons.iter().enumerate().filter(move |(_, p)| sides.contains(&p.len()));
             own.flat_map(|(i, p)| (0..p.len()).map(move |k| (i, k)))
         };
         // The normal of a group within one polygon is that of the polygon, so one corner is enough.
-        let mut polygon_of = vec![None; groups];
+        let mut first_corner = vec![None; groups];
         let mut several = vec![false; groups];
+        let group_of = |i: usize, k: usize| group[polygons[i][k] as usize];
         for (i, k) in all(3..=usize::MAX) {
-            let g = group[polygons[i][k] as usize] as usize;
-            let first = *polygon_of[g].get_or_insert(i);
-            several[g] |= first != i;
+            let g = group_of(i, k) as usize;
+            let (first, _) = *first_corner[g].get_or_insert((i as u32, k as u32));
+            several[g] |= first != i as u32;
         }
-        let mut seen = vec![false; groups];
-        let mut counts = |g: u32| several[g as usize] || !std::mem::replace(&mut seen[g as usize], true);
+        let counts = |&(i, k): &(usize, usize)| {
+            let g = group_of(i, k) as usize;
+            several[g] || first_corner[g] == Some((i as u32, k as u32))
+        };
         // A corner's number combines its polygon and its index in it.
-        let number = |(i, k): (usize, usize)| (group[polygons[i][k] as usize], (4 * i + k) as u32);
-        let lists = ItemLists::new(groups, all(3..=4).map(number).filter(|(g, _)| counts(*g)));
+        let number = |(i, k): (usize, usize)| (group_of(i, k), (4 * i + k) as u32);
+        let lists = ItemLists::new(groups, all(3..=4).filter(counts).map(number));
         let corners = |g: usize| -> Vec<Corner<()>> {
             let corner = |number: &u32| {
                 let (polygon, k) = (polygons[*number as usize / 4], *number as usize % 4);
@@ -148,21 +173,29 @@ impl Surface {
         };
         // The first block of vectors stays zero.
         let mut next = BLOCK;
-        let own: Vec<u32> = self.anchors.iter().map(|anchor| anchor[0]).collect();
-        let (fans, sums) = Fans::new(&own, corners, (self.order.len(), &mut self.rows), &mut next);
+        let own: Vec<u32> = (0..groups).map(|g| self.anchors_of(g)[0]).collect();
+        let own_rows: Vec<PointRow> = self.anchor_rows.iter().map(|[own, _]| *own).collect();
+        let own = (&own[..], &own_rows[..]);
+        let all = (self.order.len(), &mut self.rows, &mut *budget);
+        let (fans, sums) = Fans::new(own, corners, all, &mut next)?;
         self.fans = fans;
+        let large: usize = polygons.iter().map(|p| p.len()).filter(|len| *len > 4).sum();
+        if large + sums.len() > 0 {
+            budget.add(LARGE_CORNER_BYTES * (large + sums.len()) as u64 + GATHER_BYTES * groups as u64)?;
+        }
         self.large_first = next;
         let apart = usize::from(self.weights.vary_by_corner());
         let mut vectors: Vec<(u32, u32)> = sums;
-        for polygon in polygons.iter().filter(|p| p.len() > 4) {
+        for (i, polygon) in polygons.iter().enumerate().filter(|(_, p)| p.len() > 4) {
             self.large.extend(polygon.iter().map(|v| place[*v as usize]));
             self.large_ends.push(self.large.len() as u32);
-            let slots = polygon.iter().zip(0..).map(|(v, i)| (group[*v as usize], (next + i * apart) as u32));
-            vectors.extend(slots.filter(|(g, _)| counts(*g)));
+            let corners = (0..polygon.len()).map(|k| (i, k)).filter(counts);
+            vectors.extend(corners.map(|(_, k)| (group_of(i, k), (next + k * apart) as u32)));
             next += if apart == 1 { polygon.len() } else { 1 };
         }
-        self.corners = Gather::new(&ItemLists::new(groups, vectors.into_iter()), &mut next);
+        self.corners = Gather::new(&ItemLists::new(groups, vectors.iter().copied()), &mut next);
         self.vectors = next.next_multiple_of(BLOCK);
+        Ok(())
     }
 
     /// Returns the weights of polygons.
@@ -172,7 +205,7 @@ impl Surface {
 
     /// Returns, per group, its point, and another one that gives its frame a direction.
     pub(super) fn anchor_points(&self) -> Vec<[u32; 2]> {
-        self.anchors.iter().map(|anchor| anchor.map(|place| self.order.point(place))).collect()
+        (0..self.groups).map(|g| self.anchors_of(g).map(|place| self.order.point(place))).collect()
     }
 
     /// Returns a group's corners in triangles and quads: its point and those after, across and before it.
@@ -209,14 +242,16 @@ impl Surface {
 
     /// Drops everything but groups and the directions of their frames.
     pub(super) fn forget_polygons(&mut self) {
-        let Surface { order, anchors, points, .. } = std::mem::take(self);
-        *self = Surface { order, anchors, points, ..Surface::default() };
-        self.anchor_rows();
+        let anchors: Vec<[u32; 2]> = (0..self.groups).map(|g| self.anchors_of(g)).collect();
+        let Surface { order, groups, points, .. } = std::mem::take(self);
+        *self = Surface { order, groups, points, ..Surface::default() };
+        self.push_anchors(&anchors);
+        self.rows.shrink_to_fit();
     }
 
     /// Returns the number of groups.
     pub fn groups(&self) -> usize {
-        self.anchors.len()
+        self.groups
     }
 
     /// Returns the number of vectors stored while a frame is computed: a multiple of sixteen.
@@ -265,7 +300,7 @@ impl Surface {
         g: usize,
         n: [f32; 3],
     ) -> [[f32; 3]; 2] {
-        let [own, other] = self.anchors[g].map(|place| laid.point(place));
+        let [own, other] = self.anchors_of(g).map(|place| laid.point(place));
         frame(difference::<f32>(other, own, U::unit(laid)), n)
     }
 
@@ -294,7 +329,7 @@ impl Surface {
     ) -> [Vector<L>; 2] {
         let mut rows = [[0; BLOCK]; 2];
         for (l, g) in groups.iter().enumerate() {
-            [rows[0][l], rows[1][l]] = self.anchors[*g as usize];
+            [rows[0][l], rows[1][l]] = self.anchors_of(*g as usize);
         }
         let [own, other] = [laid.load_places::<L>(&rows[0], part), laid.load_places::<L>(&rows[1], part)];
         frame(difference::<L>(other, own, U::unit(laid)), n)
@@ -450,7 +485,9 @@ mod tests {
             })
             .collect();
         let point: Vec<u32> = (0..group.len() as u32).collect();
-        Surface::new(&vertices, &ends, (&point, None), group, weights).unwrap().0
+        Surface::new(&vertices, &ends, (&point, None), group, weights, &mut ByteBudget::unlimited())
+            .unwrap()
+            .0
     }
 
     #[test]
@@ -505,8 +542,15 @@ mod tests {
             (&[], &[0], &[0, 1]),
         ] {
             assert!(
-                Surface::new(polygons, &[polygons.len()], (point, None), group, NormalWeights::Equal)
-                    .is_err()
+                Surface::new(
+                    polygons,
+                    &[polygons.len()],
+                    (point, None),
+                    group,
+                    NormalWeights::Equal,
+                    &mut ByteBudget::unlimited()
+                )
+                .is_err()
             );
         }
     }

@@ -18,6 +18,7 @@
 //! ```
 
 use crate::Corrupt;
+use crate::mesh::byte_budget::ByteBudget;
 use crate::mesh::normals::arranged_points::{
     ArrangedPoints, DifferenceUnit, PointOrder, PointRow, PointRows,
 };
@@ -51,13 +52,13 @@ pub struct Tangents {
     class: Vec<u32>,
     /// The group of each class.
     group: Vec<u32>,
-    /// The sign of each vertex's bitangent, +1 or −1.
-    signs: Vec<f32>,
+    /// Sixteen vertices each: the bits of those whose bitangents have the sign −1.
+    signs: Vec<u16>,
     pub(super) rows: PointRows,
     blocks: Vec<ClassBlock>,
     around: Vec<PointRow>,
-    /// Per row of points around, or per corner: the factors of the vectors.
-    factors: Vec<[[f32; BLOCK]; 2]>,
+    /// Per row of points around the factor of its vectors, or per corner those of its two vectors.
+    factors: Vec<[f32; BLOCK]>,
     projected: bool,
     long: LongClasses,
 }
@@ -97,37 +98,53 @@ pub(super) struct VertexTables<'a> {
 
 impl Tangents {
     /// `triangles` are vertices. Sums of classes with many points are stored among the vectors from `next`
-    /// on, which is moved behind them.
+    /// on, which is moved behind them. Fails if the lists exceed the budget.
     pub(super) fn new(
         triangles: &[[u32; 3]],
         of: VertexTables<'_>,
-        signs: Vec<f32>,
+        signs: &[f32],
         weights: TangentWeights,
-        next: &mut usize,
+        (next, budget): (&mut usize, &mut ByteBudget),
     ) -> Result<Tangents, Corrupt> {
         let count = of.point.len();
         if [of.group.len(), of.uvs.len(), signs.len()] != [count; 3] {
             return Err(Corrupt("normals: tangents without uvs"));
         }
-        let (class, first) = classes(of.point, of.group, of.uvs, &signs);
+        let (class, first) = classes(of.point, of.group, of.uvs, signs);
         let own: Vec<u32> = first.iter().map(|&v| of.place[v as usize]).collect();
-        let corners =
-            triangles.iter().flat_map(|t| UvCorner::from_triangle(t, of.uvs)).filter(|c| c.counts(&signs));
-        let corners: Vec<UvCorner> = corners.collect();
+        // Three corners a triangle, made again when they are needed: they are larger than their numbers.
+        let corner =
+            |number: u32| UvCorner::new(&triangles[number as usize / 3], number as usize % 3, of.uvs);
+        let counting = (0..3 * triangles.len() as u32).map(|number| (corner(number), number));
+        let counting = counting.filter(|(corner, _)| corner.counts(signs));
         let group = first.iter().map(|&v| of.group[v as usize]).collect();
         let projected = weights == TangentWeights::Projected;
+        let lists =
+            ItemLists::new(own.len(), counting.map(|(c, number)| (class[c.vertices[0] as usize], number)));
+        let negative = |signs: &[f32]| (0..).zip(signs).map(|(l, s)| u16::from(*s < 0.0) << l).sum();
+        let signs = signs.chunks(BLOCK).map(negative).collect();
         let mut out = Tangents { class, group, signs, projected, ..Tangents::default() };
         out.long.first = *next;
-        let classes = corners.iter().map(|c| out.class[c.vertices[0] as usize]);
-        let lists = ItemLists::new(own.len(), classes.zip(0..));
         for (block, own) in own.chunks(BLOCK).enumerate() {
             let lanes: Vec<Vec<UvCorner>> = (0..own.len())
-                .map(|l| lists.list(BLOCK * block + l).iter().map(|&c| corners[c as usize]).collect())
+                .map(|l| lists.list(BLOCK * block + l).iter().map(|&number| corner(number)).collect())
                 .collect();
+            let before = out.bytes();
             out.push(own, &lanes, of);
+            budget.add_growing(out.bytes() - before)?;
         }
         *next += out.long.classes.len();
+        out.rows.shrink_to_fit();
+        out.around.shrink_to_fit();
+        out.factors.shrink_to_fit();
         Ok(out)
+    }
+
+    /// Returns the bytes of all lists.
+    fn bytes(&self) -> u64 {
+        let rows = size_of_val(&self.around[..]) + size_of_val(&self.factors[..]);
+        let blocks = size_of_val(&self.blocks[..]) + size_of_val(&self.long.list[..]);
+        self.rows.bytes() + (rows + blocks + 2 * size_of_val(&self.long.classes[..])) as u64
     }
 
     /// Arranges the corners of sixteen classes.
@@ -181,8 +198,7 @@ impl Tangents {
                     let found = lanes.get(l)?.iter().find(|a| off(l, a.0) == wanted);
                     found.map(|a| a.1)
                 };
-                let factors = std::array::from_fn(|l| factor(l).unwrap_or(0.0));
-                self.factors.push([factors, [0.0; BLOCK]]);
+                self.factors.push(std::array::from_fn(|l| factor(l).unwrap_or(0.0)));
             }
             return start;
         }
@@ -190,7 +206,7 @@ impl Tangents {
             let row = self.rows.push_row(|l| lanes[l].get(i).map_or(own[l], |a| a.0), own.len(), places);
             self.around.push(row);
             let factor = |l: usize| lanes.get(l)?.get(i).map(|a| a.1);
-            self.factors.push([std::array::from_fn(|l| factor(l).unwrap_or(0.0)), [0.0; BLOCK]]);
+            self.factors.push(std::array::from_fn(|l| factor(l).unwrap_or(0.0)));
         }
         start
     }
@@ -210,7 +226,7 @@ impl Tangents {
         });
         if let Some((runs, values)) = runs {
             self.around.extend(runs);
-            self.factors.extend(values.iter().map(put));
+            self.factors.extend(values.iter().flat_map(put));
             return start;
         }
         let lists: Vec<_> = own.iter().zip(lanes).map(|(own, list)| spokes(*own, list, true)).collect();
@@ -219,7 +235,7 @@ impl Tangents {
             self.around.push(self.rows.push_row(|l| spoke(l).map_or(own[l], |s| s.0[1]), own.len(), places));
             if i > 0 {
                 let factors = |l: usize| lists.get(l)?.get(i)?.1;
-                self.factors.push(put(&std::array::from_fn(factors)));
+                self.factors.extend(put(&std::array::from_fn(factors)));
             }
         }
         start
@@ -248,21 +264,22 @@ impl Tangents {
             let own = place(&this.own);
             *point = order.point(own);
             let around = &self.around[rows..this.rows as usize];
-            let factors = self.factors[factors..this.factors as usize].iter().map(|f| f.map(|f| f[lane]));
+            let factors = &self.factors[factors..this.factors as usize];
             let there = |place: u32| place < count && place != own;
             let (mut single, mut pairs) = (Vec::new(), Vec::new());
             if self.projected {
-                for (two, factors) in around.windows(2).zip(factors) {
+                for (two, factors) in around.windows(2).zip(factors.as_chunks::<2>().0) {
                     let two = [place(&two[0]), place(&two[1])];
+                    let factors = factors.map(|factor| factor[lane]);
                     if factors != [0.0; 2] && two.iter().all(|p| there(*p)) {
                         pairs.push((two.map(|p| order.point(p)), factors));
                     }
                 }
             } else {
-                for (row, [factor, _]) in around.iter().zip(factors) {
+                for (row, factor) in around.iter().zip(factors) {
                     let place = place(row);
-                    if factor != 0.0 && there(place) {
-                        single.push((order.point(place), factor));
+                    if factor[lane] != 0.0 && there(place) {
+                        single.push((order.point(place), factor[lane]));
                     }
                 }
             }
@@ -281,7 +298,8 @@ impl Tangents {
             true => TangentSums::Projected(JaggedArray::new(corners.into_iter())),
             false => TangentSums::Constant(JaggedArray::new(still.into_iter())),
         };
-        let (class, group, signs) = (self.class.clone(), self.group.clone(), self.signs.clone());
+        let signs = (0..self.class.len()).map(|v| self.sign(v)).collect();
+        let (class, group) = (self.class.clone(), self.group.clone());
         TangentLists { class, group, point, signs, sums, long: JaggedArray::new(long.into_iter()) }
     }
 
@@ -295,9 +313,19 @@ impl Tangents {
         &self.group
     }
 
-    /// Returns the sign of each vertex.
-    pub fn signs(&self) -> &[f32] {
-        &self.signs
+    /// Returns the sign of a vertex's bitangent, +1 or −1.
+    pub fn sign(&self, vertex: usize) -> f32 {
+        if self.signs[vertex / BLOCK] >> (vertex % BLOCK) & 1 == 1 { -1.0 } else { 1.0 }
+    }
+
+    /// Returns the signs of a part of a block of vertices, which are mostly equal.
+    #[inline(always)]
+    pub(super) fn signs_of<L: Part>(&self, (block, part): (usize, usize)) -> L {
+        match self.signs[block] {
+            0 => L::splat(1.0),
+            u16::MAX => L::splat(-1.0),
+            bits => L::load(&std::array::from_fn(|l| if bits >> l & 1 == 1 { -1.0 } else { 1.0 }), part),
+        }
     }
 
     /// `true` if each group has one class, of the same number.
@@ -349,7 +377,7 @@ impl Tangents {
         let mut sum = [L::splat(0.0); 3];
         match (self.projected, rows) {
             (false, _) => {
-                for (row, [factor, _]) in rows.iter().zip(factors) {
+                for (row, factor) in rows.iter().zip(factors) {
                     let away = difference::<L>(self.rows.fetch::<L>(*row, laid, part), own, unit);
                     sum = plus(sum, times(away, L::load(factor, part)));
                 }
@@ -357,7 +385,7 @@ impl Tangents {
             (true, [first, rest @ ..]) => {
                 let away = difference::<L>(self.rows.fetch::<L>(*first, laid, part), own, unit);
                 let (mut e, mut inverse) = projected(away, n);
-                for (row, factors) in rest.iter().zip(factors) {
+                for (row, factors) in rest.iter().zip(factors.as_chunks::<2>().0) {
                     let away = difference::<L>(self.rows.fetch::<L>(*row, laid, part), own, unit);
                     let (f, next) = projected(away, n);
                     let factors = [L::load(&factors[0], part), L::load(&factors[1], part)];
@@ -431,17 +459,14 @@ struct UvCorner {
 }
 
 impl UvCorner {
-    /// Returns the corners of a triangle in order.
-    fn from_triangle<'a>(t: &[u32; 3], uvs: &'a [[f32; 2]]) -> impl Iterator<Item = UvCorner> + use<'a> {
-        let t = *t;
-        (0..3).map(move |k| {
-            let vertices = [t[k], t[(k + 1) % 3], t[(k + 2) % 3]];
-            let [p, a, b] = vertices.map(|v| uvs[v as usize]);
-            let (ua, va, ub, vb) = (a[0] - p[0], a[1] - p[1], b[0] - p[0], b[1] - p[1]);
-            let area = ua * vb - va * ub;
-            let factors = if area < 0.0 { [-vb, va] } else { [vb, -va] };
-            UvCorner { vertices, factors, area }
-        })
+    /// Returns corner `k` of a triangle.
+    fn new(t: &[u32; 3], k: usize, uvs: &[[f32; 2]]) -> UvCorner {
+        let vertices = [t[k], t[(k + 1) % 3], t[(k + 2) % 3]];
+        let [p, a, b] = vertices.map(|v| uvs[v as usize]);
+        let (ua, va, ub, vb) = (a[0] - p[0], a[1] - p[1], b[0] - p[0], b[1] - p[1]);
+        let area = ua * vb - va * ub;
+        let factors = if area < 0.0 { [-vb, va] } else { [vb, -va] };
+        UvCorner { vertices, factors, area }
     }
 
     /// Returns the corner in terms of places.

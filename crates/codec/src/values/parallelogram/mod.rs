@@ -16,7 +16,7 @@
 //!
 //! The encoder chooses the triangle of each vertex over several frames, and stores the choices in a table.
 //! The table does not hold distances, but positions in the list of choices that both sides derive from the
-//! connectivity alone ([`TriangleChoices`]): mostly the same small numbers, which block compression shrinks
+//! connectivity alone ([`decode_table`]): mostly the same small numbers, which block compression shrinks
 //! to little more than a bit.
 //!
 //! | offset | size | name | meaning |
@@ -49,9 +49,9 @@ mod table;
 
 pub(crate) use rule::{Average, Combine, Parallelogram, predict, with_rule};
 pub use rule::{MAX_LOOK_BACK, NO_TRIANGLE, PredictionRule, SpatialPrediction, TriangleWeights};
-pub use table::{PredictorTable, TableDeriver, TriangleChoices, decode_table, derive_table};
+pub use table::{PredictorTable, TableDeriver, decode_table, derive_table};
 #[cfg(feature = "encode")]
-pub use table::{build_table, encode_table};
+pub use table::{TriangleChoices, build_table, encode_table};
 
 /// Computes `out = values − prediction`, both component-major. `signed`: the values are differences. An empty
 /// table predicts every vertex from the one before. Panics if lengths disagree or the table points outside.

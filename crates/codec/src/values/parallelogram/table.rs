@@ -100,6 +100,18 @@ impl VertexCorners {
         &self.corners[self.first[v] as usize..self.first[v + 1] as usize]
     }
 
+    /// Adds the choices of vertex `v` to a list, each once; there is at least one.
+    fn push_choices(&self, indices: &[u32], v: usize, list: &mut Vec<[u16; 3]>) {
+        let start = list.len();
+        self.choices(indices, v, &mut |choice| {
+            if !list[start..].contains(&choice) {
+                list.push(choice);
+            }
+            list.len() - start < MAX_CHOICES - 1
+        });
+        list.push([NO_TRIANGLE; 3]);
+    }
+
     /// Calls `add` with the choices of vertex `v` in order, except the previous vertex, possibly with
     /// repetitions, until it returns `false`.
     fn choices(&self, indices: &[u32], v: usize, add: &mut dyn FnMut([u16; 3]) -> bool) {
@@ -141,12 +153,14 @@ impl VertexCorners {
 }
 
 /// The triangles that may predict each vertex, derived from connectivity alone.
+#[cfg(feature = "encode")]
 pub struct TriangleChoices {
     /// The first choice of each vertex in `list`, and the end.
     pub(super) first: Vec<u32>,
     pub(super) list: Vec<[u16; 3]>,
 }
 
+#[cfg(feature = "encode")]
 impl TriangleChoices {
     /// Derives the lists. Allocates in proportion to vertices and indices; triangles with indices out of
     /// range are left out.
@@ -155,16 +169,8 @@ impl TriangleChoices {
         corners.fill(indices, vertices);
         let mut choices = TriangleChoices { first: Vec::with_capacity(vertices + 1), list: Vec::new() };
         for v in 0..vertices {
-            let start = choices.list.len();
-            choices.first.push(start as u32);
-            let list = &mut choices.list;
-            corners.choices(indices, v, &mut |choice| {
-                if !list[start..].contains(&choice) {
-                    list.push(choice);
-                }
-                list.len() - start < MAX_CHOICES - 1
-            });
-            choices.list.push([NO_TRIANGLE; 3]);
+            choices.first.push(choices.list.len() as u32);
+            corners.push_choices(indices, v, &mut choices.list);
         }
         choices.first.push(choices.list.len() as u32);
         choices
@@ -312,10 +318,15 @@ pub fn decode_table(
         0 => Ok((derive_table(indices, vertices), 1)),
         1 => {
             let numbers = rest.get(..vertices).ok_or(crate::bytes::UNEXPECTED_END)?;
-            let choices = TriangleChoices::new(indices, vertices);
-            let entry = |(v, &n): (usize, &u8)| choices.vertex_choices(v).get(usize::from(n)).copied();
-            let table: Option<PredictorTable> = numbers.iter().enumerate().map(entry).collect();
-            Ok((table.ok_or(Corrupt("table: no such choice"))?, 1 + vertices))
+            let (mut corners, mut choices) = (VertexCorners::default(), Vec::new());
+            corners.fill(indices, vertices);
+            let mut table = PredictorTable::with_capacity(vertices);
+            for (v, &n) in numbers.iter().enumerate() {
+                choices.clear();
+                corners.push_choices(indices, v, &mut choices);
+                table.push(*choices.get(usize::from(n)).ok_or(Corrupt("table: no such choice"))?);
+            }
+            Ok((table, 1 + vertices))
         }
         _ => Err(Corrupt("table: unknown kind")),
     }
