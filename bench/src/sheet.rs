@@ -92,39 +92,9 @@ impl Sheet {
             indices: None,
         };
         let mut scene = Scene::default();
-        scene.nodes.push(Node {
-            name: "sheet".into(),
-            path: "/sheet".into(),
-            parent: None,
-            kind: NodeKind::PolyMesh,
-            transform: None,
-            visibility: None,
-            mesh: Some(0),
-            instance_of: None,
-            samples: 1,
-            camera: None,
-            user_properties: Vec::new(),
-        });
-        scene.meshes.push(Mesh {
-            path: "/sheet".into(),
-            face_counts: Channel::constant(vec![3; triangles.len() / 3]),
-            face_indices: Channel::constant(triangles),
-            positions: Channel::new(Arc::new(rate), Arc::new(self)),
-            winding: Winding::Clockwise,
-            topology: Topology::Homogeneous,
-            normals: None,
-            uvs: vec![uvs],
-            colours: Vec::new(),
-            velocities: None,
-            face_sets: Vec::new(),
-            other_attributes: Vec::new(),
-            is_subd: false,
-            integers: Vec::new(),
-            custom_attributes: Vec::new(),
-            names: Vec::new(),
-            skin: None,
-            particles: None,
-        });
+        let positions = Channel::new(Arc::new(rate), Arc::new(self));
+        add_mesh(&mut scene, "/sheet".into(), positions, triangles);
+        scene.meshes[0].uvs.push(uvs);
         scene
     }
 }
@@ -149,4 +119,41 @@ impl Source<[f32; 3]> for Sheet {
         }));
         Ok(())
     }
+}
+
+/// Adds a node with a mesh of triangles.
+pub fn add_mesh(scene: &mut Scene, path: String, positions: Channel<[f32; 3]>, triangles: Vec<i32>) {
+    scene.nodes.push(Node {
+        name: path[1..].into(),
+        path: path.clone(),
+        parent: None,
+        kind: NodeKind::PolyMesh,
+        transform: None,
+        visibility: None,
+        mesh: Some(scene.meshes.len()),
+        instance_of: None,
+        samples: 1,
+        camera: None,
+        user_properties: Vec::new(),
+    });
+    scene.meshes.push(Mesh {
+        path,
+        positions,
+        face_counts: Channel::constant(vec![3; triangles.len() / 3]),
+        face_indices: Channel::constant(triangles),
+        winding: Winding::Clockwise,
+        topology: Topology::Homogeneous,
+        normals: None,
+        uvs: Vec::new(),
+        colours: Vec::new(),
+        velocities: None,
+        face_sets: Vec::new(),
+        other_attributes: Vec::new(),
+        is_subd: false,
+        integers: Vec::new(),
+        custom_attributes: Vec::new(),
+        names: Vec::new(),
+        skin: None,
+        particles: None,
+    });
 }

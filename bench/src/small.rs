@@ -2,11 +2,12 @@
 //! nanoseconds per frame; and the memory for compiling and extracting. The meshes are triangles that bend.
 
 use crate::machine::{self, PeakMemory};
+use crate::sheet::add_mesh;
 use anyhow::Context;
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_compile::{Silent, compile};
 use meshreel_options::Preset;
-use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding};
+use meshreel_scene::{Channel, Scene, TimeSampling};
 use serde::Serialize;
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -185,39 +186,8 @@ fn scene(count: usize, frames: usize, triangles: usize) -> Scene {
             _ => [t + 1, t, t + 2],
         });
         let path = format!("/piece_{i:05}");
-        scene.nodes.push(Node {
-            name: path[1..].into(),
-            path: path.clone(),
-            parent: None,
-            kind: NodeKind::PolyMesh,
-            transform: None,
-            visibility: None,
-            mesh: Some(i),
-            instance_of: None,
-            samples: 1,
-            camera: None,
-            user_properties: Vec::new(),
-        });
-        scene.meshes.push(Mesh {
-            path,
-            positions: Channel::in_memory(rate.clone(), (0..frames).map(points).collect()),
-            face_counts: Channel::in_memory(rate.clone(), vec![vec![3; triangles]]),
-            face_indices: Channel::in_memory(rate.clone(), vec![corners.collect()]),
-            winding: Winding::Clockwise,
-            topology: Topology::Homogeneous,
-            normals: None,
-            uvs: Vec::new(),
-            colours: Vec::new(),
-            velocities: None,
-            face_sets: Vec::new(),
-            other_attributes: Vec::new(),
-            is_subd: false,
-            integers: Vec::new(),
-            custom_attributes: Vec::new(),
-            names: Vec::new(),
-            skin: None,
-            particles: None,
-        });
+        let positions = Channel::in_memory(rate.clone(), (0..frames).map(points).collect());
+        add_mesh(&mut scene, path, positions, corners.collect());
     }
     scene
 }
