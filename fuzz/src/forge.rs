@@ -450,6 +450,15 @@ fn mesh(mesh: &mut record::MeshRecord, frames: usize, random: &mut Random) {
                 }
             }
         }
+        14 => {
+            let curves = record::CurvesRecord {
+                basis: record::CurveBasis::Linear,
+                curve_ends: record::CurveEnds::Open,
+                max_curves: small(mesh.vertices, random),
+            };
+            let (ids, curves) = (random.below(2) == 0, (random.below(2) == 0).then_some(curves));
+            mesh.particles = (random.below(3) > 0).then_some(record::ParticlesRecord { ids, curves });
+        }
         _ if !mesh.streams.is_empty() => {
             let at = random.below(mesh.streams.len());
             stream(&mut mesh.streams[at], random);

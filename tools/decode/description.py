@@ -43,12 +43,14 @@ def node(b):
 def mesh(b):
     m = dict(path=b.text(), method=b.get("B"), codec=b.get("B"))
     flags = b.get("B")
-    need(flags <= 63, "an unknown flag")
+    need(flags <= 127, "an unknown flag")
     m["has_table"], m["moving_frames"], m["separate_attributes"] = bool(flags & 1), None, bool(flags & 8)
     m["remeshed_blend_frames"] = b.varint() if flags & 4 else None
     need(m["method"] <= 5 and m["codec"] <= (3 if m["method"] == 5 else 2), "an unknown method or codec")
-    m["ids"], m["curves"] = bool(flags & 16), None
-    need(flags < 16 or m["method"] == 5 and flags & 48 != 48, "ids or curves of a mesh that has none")
+    m["ids"], m["curves"], m["persistent"] = bool(flags & 16), None, bool(flags & 64)
+    has_points = m["method"] == 5 or m["persistent"]
+    need(not (m["persistent"] and m["method"] >= 4), "persistent points of a mesh whose points change")
+    need(flags & 48 == 0 or has_points and flags & 48 != 48, "ids or curves of a mesh that has none")
     if flags & 32:
         basis, curve_ends = b.get("2B")
         need(basis <= 3 and curve_ends <= 2, "unknown curves")

@@ -8,6 +8,24 @@ from .symbols import Symbols
 
 # Points without triangles
 
+# mesh.md#point-set
+def point_set(b, m):
+    """The ids or curves of points that are the same in all frames."""
+    ids, curves, after = [], [], 0
+    while m["ids"] and len(ids) < m["vertices"]:
+        first = after + (b.varint() | b.varint() << 32)
+        count = b.varint()
+        after = first + count
+        need(0 < count <= m["vertices"] - len(ids) and after <= 1 << 64, "more ids than points")
+        ids.extend(range(first, after))
+    while m["curves"] and b.at < len(b.data):
+        length, count = b.varint(), b.varint()
+        need(0 < count <= m["curves"]["max_curves"] - len(curves), "more curves than there are")
+        curves.extend([length] * count)
+    need(not m["curves"] or sum(curves) == m["vertices"], "points of no curve")
+    return dict(ids=ids, curves=curves)
+
+
 # mesh.md#unit-of-particles
 class Particles:
     """A unit of particles or curves."""

@@ -9,7 +9,7 @@ from .corners import COMPACT, compact
 from .description import FIXED_POINT_CODINGS, COMPONENTS, MOVED, description
 from .fixed_point import FixedPointPart
 from .nodes import Nodes
-from .particles import Chain, Particles
+from .particles import Chain, Particles, point_set
 from .predicted import F, Predicted
 from .streams import (
     choices, columns_and_rows, decode_values, grid_shape, indices, matrix, product, stream, table,
@@ -60,13 +60,15 @@ class Reel:
     # mesh.md#static-data
     def static_data(self, m):
         b = self.located(m["connectivity"])
-        point = []
-        if b.data[:5] == COMPACT:
+        point, index, points = [], [], {}
+        if m["persistent"]:
+            points = point_set(b, m)
+        elif b.data[:5] == COMPACT:
             index, point = compact(b, m["indices"], m["vertices"], [(part_["first"], part_["count"]) for part_ in m["materials"]])
         else:
             index = indices(b, m["indices"], m["vertices"]) if b.data else []
         b.end()
-        shape = grid_shape(self.located(m["connectivity"]))
+        shape = grid_shape(self.located(m["connectivity"])) if not m["persistent"] else None
         b = self.located(m["values"])
         if point:
             fixed_point = any(s["coding"] in FIXED_POINT_CODINGS for s in m["streams"])
@@ -98,7 +100,7 @@ class Reel:
                 if s["coding"] == 3:
                     parts = [Bones(b.take(b.varint()), s, levels, [tuple(point[v] for v in t) for t in triangles])]
                 else:
-                    count = 2 if s["semantic"] == 4 else 1
+                    count = (COMPONENTS[s["semantic"]] + 2) // 3
                     parts = [FixedPointPart(b.take(b.varint()), levels, places_) for _ in range(count)]
                 cells[i] = parts, places
                 streams.append([part_.first for part_ in parts])
@@ -120,7 +122,7 @@ class Reel:
             predicted[i] = Predicted(data, triangles, cells[0][1], uvs, shape, vectors, bones)
             still = first.first_state["transforms"] if moved else None
             streams[i] = self.predicted_directions(predicted[i], first, first.first, predicted[i].base, still)
-        return dict(indices=index, table=table_, streams=streams, cells=cells, predicted=predicted)
+        return dict(indices=index, table=table_, streams=streams, cells=cells, predicted=predicted, points=points)
 
     # mesh.md#predicted
     @staticmethod
@@ -388,7 +390,8 @@ class Reel:
                     streams.append(decode_values(s, w))
             names = [dict(semantic=s["semantic"], set=s["set"], values=v) for s, v in zip(m["streams"], streams)]
             shown_as = dict(path=m["path"], indices=content["indices"], streams=names)
-            shown_as.update({key: content[key] for key in ("ids", "curves") if key in content})
+            of_points = static and static["points"] or content
+            shown_as.update({key: of_points[key] for key in ("ids", "curves") if key in of_points})
             meshes.append(shown_as)
         time, bounds = self.container["times"][i], self.container["boxes"][i]
         bounds = bounds if all(map(math.isfinite, bounds)) else None

@@ -105,7 +105,7 @@ enum mr_method
     MR_METHOD_SKINNED = 3,
     /* Triangles change from frame to frame. */
     MR_METHOD_FLUID = 4,
-    /* No triangles: particles, or the points of curves. */
+    /* No triangles, and each frame with its own points: particles, or the points of curves. */
     MR_METHOD_PARTICLES = 5,
 };
 #ifndef __cplusplus
@@ -1284,6 +1284,8 @@ typedef struct mr_mesh_info {
     mr_curve_ends curve_ends;
     /* The largest number of curves in any frame (`mr_frame_curves`). */
     uint32_t curves;
+    /* 1 if the mesh consists of particles or curves: points without triangles, whatever its method. */
+    uint32_t particles;
 } mr_mesh_info;
 
 /* Properties of a material. */

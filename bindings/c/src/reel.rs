@@ -432,7 +432,7 @@ pub enum mr_method {
     Skinned = 3,
     /// Triangles change from frame to frame.
     Fluid = 4,
-    /// No triangles: particles, or the points of curves.
+    /// No triangles, and each frame with its own points: particles, or the points of curves.
     Particles = 5,
 }
 
@@ -496,6 +496,8 @@ pub struct mr_mesh_info {
     pub curve_ends: mr_curve_ends,
     /// The largest number of curves in any frame (`mr_frame_curves`).
     pub curves: u32,
+    /// 1 if the mesh consists of particles or curves: points without triangles, whatever its method.
+    pub particles: u32,
 }
 
 // SAFETY: `repr(C)`, begins with its size; it is never read.
@@ -551,6 +553,7 @@ pub unsafe extern "C" fn mr_reel_mesh(reel: *const mr_reel, mesh: u32, out: *mut
                 Some(CurveEnds::Pinned) => mr_curve_ends::Pinned,
             },
             curves: curves.map_or(0, |curves| curves.max_curves),
+            particles: u32::from(record.particles.is_some()),
         };
         // SAFETY: as above.
         unsafe { prefixed::write(out, info, "the information") }

@@ -6,6 +6,7 @@ const NO_NUMBER = 0xffffffff
 const UNITS = ['', 'm', 'cm', 'mm', 'in']
 const VISIBILITY = ['always', 'never', 'animated']
 const METHODS = ['static', 'soft', 'rigid', 'skinned', 'fluid', 'particles']
+const KINDS = ['mesh', 'particles', 'curves']
 const SEMANTICS = ['position', 'normal', 'qtangent', 'uv', 'colour', 'velocity', 'width', 'custom', 'custom', 'custom', 'custom']
 
 const orNull = number => (number === NO_NUMBER ? null : number)
@@ -35,6 +36,7 @@ export function describe(bytes) {
 function mesh(r) {
     const path = r.text()
     const method = METHODS[r.u32()]
+    const kind = KINDS[r.u32()]
     const vertices = r.u32()
     const indices = r.u32()
     const bounds = r.floats(6)
@@ -49,7 +51,7 @@ function mesh(r) {
         name: r.text(),
         tolerance: r.f64(),
     }))
-    return { path, method, vertices, indices, bounds, cube, materials, streams }
+    return { path, method, kind, vertices, indices, bounds, cube, materials, streams }
 }
 
 /** Cameras (`wasm/src/cameras.rs`). */

@@ -102,7 +102,10 @@ export interface NodeDescription {
 
 export interface MeshDescription {
     path: string
+    /** `particles`: points without triangles, each frame with its own; others have the same in all frames. */
     method: 'static' | 'soft' | 'rigid' | 'skinned' | 'fluid' | 'particles'
+    /** Particles and curves have no triangles. */
+    kind: 'mesh' | 'particles' | 'curves'
     /** The number of vertices; if triangles change, the largest of all frames. */
     vertices: number
     indices: number

@@ -127,7 +127,7 @@ export class ReelGroup extends Group {
         nodes.forEach((node, number) => {
             const part = this.parts[node.mesh]
             if (!part?.geometry) return
-            const Shape = part.record.method !== 'particles' ? Mesh : part.lines ? LineSegments : Points
+            const Shape = part.record.kind === 'mesh' ? Mesh : part.lines ? LineSegments : Points
             const object = new Shape(part.geometry, Shape === Mesh ? part.materials : part.materials[0])
             object.name = node.path
             object.matrixAutoUpdate = false
@@ -147,13 +147,13 @@ export class ReelGroup extends Group {
         geometry.name = record.path
         const colours = record.streams.some(({ semantic, set }) => semantic === 'colour' && set === 0)
         const list = record.materials.length > 0 ? record.materials : [{ name: '', id: 0 }]
-        part.lines = own.some(section => section.what === 'curves')
+        part.lines = record.kind === 'curves'
         part.materials =
-            record.method === 'particles'
+            record.kind !== 'mesh'
                 ? [this.particleMaterial(part, own, colours)]
                 : list.map(material => this.materialOf(material, colours))
         this.buildAttributes(part, own)
-        if (record.method === 'particles') this.buildParticles(part, own)
+        if (record.kind !== 'mesh') this.buildParticles(part, own)
         else this.buildIndices(part, own, fluid)
         const { bounds, cube } = record
         const box = new Box3(new Vector3(...bounds.slice(0, 3)), new Vector3(...bounds.slice(3)))
@@ -267,8 +267,8 @@ export class ReelGroup extends Group {
     applySection(part, section) {
         const { geometry } = part
         if (!geometry) return
-        if (part.record.method === 'particles') this.applyParticles(part, section)
-        if (part.record.method === 'particles' && OTHERS.includes(section.what)) return
+        if (part.record.kind !== 'mesh') this.applyParticles(part, section)
+        if (part.record.kind !== 'mesh' && OTHERS.includes(section.what)) return
         if (section.what === 'ranges') {
             if (section.set > 0) return
             part.levels[0].ranges = section.values.slice()

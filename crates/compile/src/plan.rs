@@ -487,7 +487,7 @@ pub fn prepare(
             let what = "points and curves have a method of their own; --method is for meshes";
             remarks.push(Remark::new(&source.mesh.path, what));
         }
-        return particles::prepare(source, remarks);
+        return particles::prepare(source, options.preset != Preset::Classic, remarks);
     }
     // Positions of all frames → bounds, moving points, coincident points, runs of equal faces.
     let scan = PositionScan::new(source, method, remarks)?;

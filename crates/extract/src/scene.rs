@@ -203,7 +203,7 @@ impl Extraction {
         let record = &self.frames.reel().description().meshes[mesh];
         match record.method {
             Method::Fluid => self.fluid_mesh(mesh),
-            Method::Particles => Ok(self.particles(mesh)),
+            _ if record.particles.is_some() => Ok(self.particles(mesh)),
             _ => self.fixed_mesh(mesh),
         }
     }

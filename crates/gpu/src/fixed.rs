@@ -83,7 +83,8 @@ impl FixedMeshData {
                 return Err(Error::misuse(format!("mesh {} has positions without axes", mesh.record().path)));
             };
             self.variant.positions = PositionSource::Codes;
-            self.variant.ids = mesh.record().particles.is_some_and(|particles| particles.ids);
+            let record = mesh.record();
+            self.variant.ids = record.method.changes() && record.particles.is_some_and(|own| own.ids);
             [p.unit_x, p.unit_y, p.unit_z] = [x.step, y.step, z.step];
             [p.centre_x, p.centre_y, p.centre_z] = [x.min, y.min, z.min];
             self.points = self.vertices;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::particles::rubble;
+use crate::particles::{cloud, rubble};
 use crate::sample::{rich, small};
 use meshreel::raw::record::CODEC_CHAIN;
 use meshreel::{Limits, Reel};
@@ -44,6 +44,9 @@ const WIDE: &str = "flag_wide.reel";
 
 /// The file with particles in chains, which no small real input has.
 const CHAINS: &str = "chains_small.reel";
+
+/// The file with points that are the same in all frames, which are a mesh.
+const POINTS: &str = "points_fast.reel";
 
 /// Files of the soft codec, from an excerpt of a real input; compiled only to be renewed.
 const LAYERED: [(&str, &str, Preset); 10] = [
@@ -99,6 +102,7 @@ fn v0_decodes_to_the_same_bits() {
             fs::write(folder().join(name), layered(name, input, preset)).unwrap();
         }
         fs::write(folder().join(CHAINS), compiled(CHAINS, &rubble(70), Preset::Small)).unwrap();
+        fs::write(folder().join(POINTS), compiled(POINTS, &cloud(38), Preset::Fast)).unwrap();
     }
     for (name, bytes) in files() {
         let path = folder().join(name);
@@ -112,7 +116,7 @@ fn v0_decodes_to_the_same_bits() {
         }
         writeln!(digests, "{:016x}  {name}", digest(golden)).unwrap();
     }
-    for name in LAYERED.iter().map(|(name, ..)| *name).chain([CHAINS]) {
+    for name in LAYERED.iter().map(|(name, ..)| *name).chain([CHAINS, POINTS]) {
         let golden = fs::read(folder().join(name)).unwrap();
         writeln!(digests, "{:016x}  {name}", digest(golden)).unwrap();
     }
@@ -127,6 +131,13 @@ fn v0_decodes_to_the_same_bits() {
 fn chains_are_among_them() {
     let reel = Reel::open(folder().join(CHAINS), &Limits::default()).unwrap();
     assert_eq!(reel.description().meshes[0].codec, CODEC_CHAIN);
+}
+
+#[test]
+fn points_that_persist_are_among_them() {
+    let reel = Reel::open(folder().join(POINTS), &Limits::default()).unwrap();
+    let mesh = &reel.description().meshes[0];
+    assert!(mesh.method.deforms() && mesh.particles.is_some());
 }
 
 #[test]

@@ -150,7 +150,9 @@ fn i10_particles_keep_what_they_promise() {
     for options in several() {
         for (scene, ids) in [(drops(40, true), true), (drops(20, false), false)] {
             let (reel, report) = verified(&scene, &options);
-            assert_eq!(report.meshes[0].method, "particles");
+            // Without ids they are the same in all frames.
+            let frames_of_their_own = ids || options.preset == Preset::Classic;
+            assert!(!frames_of_their_own || report.meshes[0].method == "particles");
             let record = &reel.description().meshes[0];
             assert_eq!(record.particles.map(|particles| particles.ids), Some(ids));
             let semantics: Vec<Semantic> = record.streams.iter().map(|s| s.semantic).collect();
@@ -210,6 +212,146 @@ fn i10_what_bounces_is_in_chains() {
             assert_eq!(reel.description().meshes[0].codec, CODEC_CHAIN, "{frames} frames");
         }
         any_order(&reel, frames);
+    }
+}
+
+/// Returns points with ids, in another order in each frame, some of which stand still while others turn and
+/// tremble: with colours and a number that do not change, and a whole number, velocities and a vector that
+/// do.
+pub fn cloud(frames: usize) -> Scene {
+    const COUNT: usize = 150;
+    let order = |frame: usize| (0..COUNT).map(move |k| (k * 7 + frame * 11) % COUNT);
+    let start = |n: usize| [0, 1, 2].map(|k| chance(3 * n + k));
+    let turned = |n: usize, frame: usize, from: [f32; 3]| {
+        if n % 5 < 3 {
+            return from;
+        }
+        let (sin, cos) = (0.02 * frame as f32).sin_cos();
+        let [x, y, z] = [0, 1, 2].map(|k| 0.002 * chance(n + COUNT * (3 * frame + k)));
+        [cos * from[0] - sin * from[1] + x, sin * from[0] + cos * from[1] + y, from[2] + z]
+    };
+    let of_frames = 0..frames;
+    fn all<T>(
+        frames: std::ops::Range<usize>,
+        order: impl Fn(usize) -> Vec<usize>,
+        value: impl Fn(usize, usize) -> T,
+    ) -> Vec<Vec<T>> {
+        frames.map(|frame| order(frame).into_iter().map(|n| value(n, frame)).collect()).collect()
+    }
+    let order = |frame: usize| order(frame).collect::<Vec<usize>>();
+    fn attribute<T: Clone + Send + Sync + 'static>(name: &str, samples: Vec<Vec<T>>) -> Attribute<T> {
+        Attribute { name: name.into(), scope: Scope::Vertex, values: channel(samples), indices: None }
+    }
+    let frames = || of_frames.clone();
+    let number = attribute("age", all(frames(), order, |n, _| [chance(9 * n), 0.0, 0.0, 0.0]));
+    let vector = attribute(
+        "axis",
+        all(frames(), order, |n, f| {
+            let [x, y, z] = turned(n, f, start(n));
+            [x, y, 10.0 * z, 0.0]
+        }),
+    );
+    let ids = all(frames(), order, |n, _| 50 + (n as u64) * if n < 100 { 1 } else { 1 << 40 });
+    let particles = Particles { ids: Some(channel(ids)), widths: None, curves: None };
+    let mesh = Mesh {
+        velocities: Some(channel(all(frames(), order, |n, f| turned(n, f + 3, start(n))))),
+        colours: vec![attribute("Cd", all(frames(), order, |n, _| [chance(n), 0.5, 1.0, 1.0]))],
+        custom_attributes: vec![
+            CustomAttribute { components: 1, attribute: number },
+            CustomAttribute { components: 3, attribute: vector },
+        ],
+        integers: vec![attribute("kind", all(frames(), order, |n, f| ((n + f / 10) % 7) as i64))],
+        ..Mesh::from_particles(
+            "/cloud",
+            channel(all(frames(), order, |n, f| turned(n, f, start(n)))),
+            particles,
+        )
+    };
+    scene(NodeKind::Points, mesh)
+}
+
+/// Points that are the same in all frames are a mesh without triangles: all that they bring is kept, found by
+/// id, blended, extracted, and decoded in any order.
+#[test]
+fn i10_points_that_persist_are_a_mesh() {
+    // Small enough without most numbers.
+    let mut alone = cloud(40);
+    alone.meshes[0].integers.clear();
+    alone.meshes[0].velocities = None;
+    alone.meshes[0].custom_attributes.truncate(1);
+    let (reel, _) = verified(&alone, &several()[0]);
+    assert!(reel.description().meshes[0].method.deforms());
+    any_order(&reel, 40);
+    for options in several() {
+        let (reel, report) = verified(&cloud(40), &options);
+        let record = &reel.description().meshes[0];
+        assert!(record.particles.is_some_and(|particles| particles.ids));
+        if options.preset != Preset::Fast {
+            // Frames of their own may be smaller; classic has no others.
+            assert!(options.preset == Preset::Small || report.meshes[0].method == "particles");
+            continue;
+        }
+        assert!(record.method.deforms() && record.indices == 0, "{:?}", record.method);
+        let animated: Vec<bool> = record.streams.iter().map(|stream| stream.animated).collect();
+        // Positions, colours, velocities, age, axis, kind.
+        assert_eq!(animated, [true, false, true, false, true, true]);
+        any_order(&reel, 40);
+        let mut first = FrameDecoder::new(&reel).unwrap();
+        first.decode(7).unwrap();
+        let ids = first.mesh(0).ids().to_vec();
+        assert!(ids.len() == 150 && ids[..100] == (50..150).collect::<Vec<u64>>() && ids.is_sorted());
+        let mut second = FrameDecoder::new(&reel).unwrap();
+        second.decode(8).unwrap();
+        let view = FrameView::between(&first, &second, 0.5, Pace::new(1.0 / 24.0, 1.0)).unwrap();
+        let mesh = view.mesh(0).unwrap();
+        assert!(mesh.blends() && !mesh.is_fluid());
+        let read = |out: &dyn Fn(&mut [f32])| {
+            let mut values = vec![0.0; 450];
+            out(&mut values);
+            values
+        };
+        let from = read(&|out| first.mesh(0).positions_into(out).unwrap());
+        let to = read(&|out| second.mesh(0).positions_into(out).unwrap());
+        let between = read(&|out| mesh.positions_into(out).unwrap());
+        let near = |i: usize| (between[i] - 0.5 * (from[i] + to[i])).abs() < 1e-5;
+        assert!((0..450).all(near));
+        let (back, _) = meshreel_extract::to_scene_with_bones(&reel, BoneForm::Points).unwrap();
+        assert_eq!(back.nodes.iter().filter(|node| node.kind == NodeKind::Points).count(), 1);
+        verified(&back, &Options { tolerance: Tolerance::Relative(1e-2), ..Options::default() });
+    }
+}
+
+/// Points that do not move at all are static, and so are curves.
+#[test]
+fn i10_points_that_stand_still_are_static() {
+    let still = |source: Scene| {
+        let mesh = &source.meshes[0];
+        let (mut points, mut ids) = (Vec::new(), Vec::new());
+        mesh.positions.read(0, &mut points).unwrap();
+        let own = mesh.particles.clone().unwrap();
+        if let Some(all) = &own.ids {
+            all.read(0, &mut ids).unwrap();
+        }
+        let curves = own.curves.map(|curves| {
+            let mut counts = Vec::new();
+            curves.counts.read(0, &mut counts).unwrap();
+            Curves { counts: channel(vec![counts; 20]), ..curves }
+        });
+        let ids = own.ids.map(|_| channel(vec![ids; 20]));
+        let particles = Particles { ids, curves, widths: None };
+        let kind = if particles.curves.is_some() { NodeKind::Curves } else { NodeKind::Points };
+        scene(kind, Mesh::from_particles("/still", channel(vec![points; 20]), particles))
+    };
+    for source in [still(cloud(3)), still(hair(3))] {
+        for options in several().into_iter().filter(|options| options.preset != Preset::Classic) {
+            let (reel, report) = verified(&source, &options);
+            assert_eq!(report.meshes[0].method, "static");
+            let mut decoder = FrameDecoder::new(&reel).unwrap();
+            decoder.decode(19).unwrap();
+            let mesh = decoder.mesh(0);
+            assert_eq!(mesh.ids().len() + mesh.curves().len(), if mesh.ids().is_empty() { 40 } else { 150 });
+            assert_eq!(mesh.curves().iter().sum::<u32>() as usize % mesh.vertex_count(), 0);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::drawing::Drawing;
 use crate::matrix::matrix;
 use glam::DVec3;
-use meshreel::raw::record::{CurveEnds, Method, Semantic};
+use meshreel::raw::record::{CurveEnds, Semantic};
 use meshreel::{Error, FrameView};
 
 /// Size of points without a width, as a fraction of the mesh's size over all frames.
@@ -17,7 +17,7 @@ pub fn drawings(view: &FrameView<'_>, hidden: &[bool]) -> Result<[Drawing; 2], E
     let description = view.reel().description();
     for (node, record) in description.nodes.iter().enumerate() {
         let Some(mesh) = record.mesh.filter(|_| view.visible(node) && !hidden[node]) else { continue };
-        if description.meshes[mesh as usize].method == Method::Particles {
+        if description.meshes[mesh as usize].particles.is_some() {
             draw(view, (node, mesh as usize), &mut out)?;
         }
     }

@@ -39,6 +39,7 @@ fn write_node(out: &mut Writer, node: &NodeRecord) {
 fn write_mesh(mesh: &MeshRecord, exact: bool, out: &mut Writer) {
     out.text(&mesh.path);
     out.u32(mesh.method as usize);
+    out.u32(mesh.particles.map_or(0, |particles| 1 + usize::from(particles.curves.is_some())));
     out.u32(mesh.vertices as usize);
     out.u32(mesh.indices as usize);
     out.floats(&mesh.bounds);

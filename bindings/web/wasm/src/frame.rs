@@ -244,8 +244,8 @@ impl Sections<'_> {
         if all && !frame.is_fluid() {
             self.write_levels(frame, indices)?;
         }
-        let particles = frame.record().particles;
-        if particles.is_some_and(|particles| particles.ids) && vertices {
+        let particles = frame.record().particles.filter(|_| vertices && (all || frame.is_fluid()));
+        if particles.is_some_and(|particles| particles.ids) {
             let ids = frame.ids();
             self.write_section(Section::Ids, (mesh, 0), ids.len(), 8 * ids.len(), |out| {
                 for (out, id) in out.as_chunks_mut::<8>().0.iter_mut().zip(ids) {
@@ -254,7 +254,7 @@ impl Sections<'_> {
                 Ok(())
             })?;
         }
-        if particles.is_some_and(|particles| particles.curves.is_some()) && vertices {
+        if particles.is_some_and(|particles| particles.curves.is_some()) {
             self.write_words(Section::Curves, (mesh, 0), 1, frame.curves())?;
         }
         let mut ranges = Vec::new();

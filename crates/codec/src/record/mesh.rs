@@ -7,7 +7,7 @@
 //! | 0 | text | `path` | path of the source mesh |
 //! | … | 1 | `method` | 0 static · 1 soft · 2 rigid · 3 skinned · 4 fluid · 5 particles |
 //! | … | 1 | `codec` | 0 classic · 1 small · 2 fast · 3 chains |
-//! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moving_frames` and `end_states` are present · bit 2 `remeshed`: its faces are not the source's · bit 3 `separate_attributes`: its animated attributes are in chunks of their own · bit 4 `ids`: its points have ids · bit 5 `curves`: its points are those of curves |
+//! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moving_frames` and `end_states` are present · bit 2 `remeshed`: its faces are not the source's · bit 3 `separate_attributes`: its animated attributes are in chunks of their own · bit 4 `ids`: its points have ids · bit 5 `curves`: its points are those of curves · bit 6 `persistent`: particles or curves of another method, whose points are the same in all frames |
 //! | … | 1 … 5 or 0 | `remeshed_blend_frames` | only with `remeshed`: varint, the number of frames at the end that blend into the start |
 //! | … | 3 … 7 or 0 | `curves` | only with bit 5: `basis` (0 linear · 1 Bézier · 2 B-spline · 3 Catmull-Rom), `curve_ends` (0 open · 1 closed · 2 pinned), and a varint `max_curves`, the largest number of curves of any frame |
 //! | … | 1 … 5 each | `vertices`, `indices`, `source_points`, `points` | varints |
@@ -63,7 +63,7 @@ pub enum Method {
     /// Each point is moved by several bones.
     Skinned = 3,
     Fluid = 4,
-    /// Points without faces, whose number changes: particles, or the points of curves.
+    /// Points without faces, each frame with its own: particles, or the points of curves.
     Particles = 5,
 }
 
@@ -142,7 +142,8 @@ pub struct MeshRecord {
     pub remeshed_blend_frames: Option<u32>,
     /// `true` if access units have its animated vertex attributes in separate chunks.
     pub separate_attributes: bool,
-    /// The kind of its points; only with the method [`Method::Particles`].
+    /// The kind of its points, if it has no faces: with the method [`Method::Particles`], and with others if
+    /// its points are the same in all frames ([`crate::values::particles::point_set`]).
     pub particles: Option<ParticlesRecord>,
     /// The streams, positions first.
     pub streams: Vec<StreamRecord>,
@@ -286,6 +287,7 @@ pub(super) fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
         mesh.separate_attributes,
         particles.ids,
         particles.curves.is_some(),
+        mesh.particles.is_some() && mesh.method != Method::Particles,
     ];
     let flags = (0..).zip(flags).fold(0, |all, (bit, on)| all | u8::from(on) << bit);
     out.extend([mesh.method as u8, mesh.codec, flags]);
@@ -360,7 +362,7 @@ pub(super) fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, DescriptionE
         return Err(Corrupt("description: a chain of what are no particles").into());
     }
     let flags = c.u8()?;
-    if flags > 63 {
+    if flags > 127 {
         return Err(Corrupt("description: unknown flag").into());
     }
     let has_table = flags & 1 != 0;
@@ -421,12 +423,17 @@ fn decode_particles(
     method: Method,
     flags: u8,
 ) -> Result<Option<ParticlesRecord>, Corrupt> {
-    let (ids, curves) = (flags & 16 != 0, flags & 32 != 0);
-    if method != Method::Particles {
-        return match ids || curves {
-            true => Err(Corrupt("description: ids or curves of a mesh with faces")),
-            false => Ok(None),
-        };
+    let [ids, curves, persistent] = [16, 32, 64].map(|bit| flags & bit != 0);
+    match (persistent, method) {
+        (false, Method::Particles) => {}
+        (true, Method::Particles | Method::Fluid) => {
+            return Err(Corrupt("description: persistent points of a method whose points change"));
+        }
+        (true, _) => {}
+        (false, _) if ids || curves => {
+            return Err(Corrupt("description: ids or curves of a mesh with faces"));
+        }
+        (false, _) => return Ok(None),
     }
     if ids && curves {
         return Err(Corrupt("description: curves with ids"));
@@ -515,7 +522,7 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
     }
     let fits = match (coding, semantic) {
         (Coding::Quantized, _) => true,
-        (Coding::FixedPoint, _) => semantic.has_axes() && !semantic.is_changing() && word > 1,
+        (Coding::FixedPoint, _) => semantic.has_axes() && word > 1,
         (Coding::Bones | Coding::Heights, _) => semantic == Semantic::Position && word > 1,
         (Coding::Predicted, _) => matches!(semantic, Semantic::Normal | Semantic::QTangent),
     };

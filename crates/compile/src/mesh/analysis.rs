@@ -71,13 +71,13 @@ struct ExtentRecord(Vec<[f32; 2]>);
 struct ChannelRecord(u32, bool, ExtentRecord);
 
 /// Points without faces: whether they have ids, the largest number of curves, widths, and custom values:
-/// their index in the source's list, their bounds, and which components are whole numbers.
+/// their index in the source's list, their bounds, which components are whole numbers, whether they change.
 #[derive(Clone, Serialize, Deserialize)]
 struct ParticlesRecord {
     ids: bool,
     curves: Option<u32>,
     widths: Option<ChannelRecord>,
-    custom: Vec<(u32, ExtentRecord, [bool; 4])>,
+    custom: Vec<(u32, ExtentRecord, [bool; 4], bool)>,
 }
 
 /// The origin of a mesh's vertices in the source.
@@ -145,7 +145,8 @@ impl ChannelRecord {
 impl ParticlesRecord {
     fn new(own: &PreparedParticles) -> ParticlesRecord {
         let custom = |(attached, _, _): &(CustomChannel, String, usize)| {
-            (attached.source as u32, ExtentRecord::new(&attached.extent), attached.integral)
+            let extent = ExtentRecord::new(&attached.extent);
+            (attached.source as u32, extent, attached.integral, attached.animated)
         };
         ParticlesRecord {
             ids: own.ids,
@@ -159,10 +160,14 @@ impl ParticlesRecord {
     fn to_particles(&self, mesh: &Mesh) -> Option<PreparedParticles> {
         let theirs = mesh.particles.as_ref()?;
         let all = particles::point_attributes(mesh);
-        let custom = |(source, extent, whole): &(u32, ExtentRecord, [bool; 4])| {
+        let custom = |(source, extent, whole, animated): &(u32, ExtentRecord, [bool; 4], bool)| {
             let found = all.get(*source as usize)?;
-            let attached =
-                CustomChannel { source: *source as usize, extent: extent.to_extent()?, integral: *whole };
+            let attached = CustomChannel {
+                source: *source as usize,
+                extent: extent.to_extent()?,
+                integral: *whole,
+                animated: *animated,
+            };
             Some((attached, found.attribute.name.clone(), found.components))
         };
         let widths = self.widths.as_ref();
@@ -406,7 +411,6 @@ impl MeshAnalysis {
         let material = |(id, name): &(u32, String)| Material { id: *id, name: name.clone() };
         let possible = (self.normals != NormalOrigin::Source || mesh.normals.is_some())
             && self.particles.is_some() == mesh.particles.is_some()
-            && (self.particles.is_none() || matches!(self.layout, LayoutRecord::Runs(..)))
             && (self.velocities.is_none() || velocities(mesh).is_some())
             && (!self.tangents || self.normals != NormalOrigin::None && !uvs.is_empty())
             && (self.particles.is_some() || !self.materials.is_empty())

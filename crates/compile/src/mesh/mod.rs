@@ -6,6 +6,7 @@ pub mod budgets;
 pub mod fluid;
 pub mod layout;
 pub mod particles;
+pub mod patch;
 pub mod plan;
 pub mod prepared;
 pub mod skin_search;

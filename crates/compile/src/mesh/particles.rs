@@ -1,12 +1,15 @@
 //! Points without faces, frame by frame: particles with ids, or identified by their index, and the points of
-//! curves. Particles with ids are sorted by them, all others keep the order of the source.
+//! curves. Particles with ids are sorted by them, all others keep the order of the source. If all frames have
+//! the same points, they also have the layout of a mesh.
 
 use crate::Error;
 use crate::mesh::prepared::{
-    CustomChannel, MeshChannels, NormalOrigin, Prepared, PreparedParticles, VertexChannel,
+    CustomChannel, FixedLayout, MeshChannels, NormalOrigin, Prepared, PreparedParticles, VertexChannel,
 };
 use crate::mesh::source::{MeshSource, PositionScan, beyond_float32, replace_non_finite, velocities};
-use crate::mesh::streams::VertexValues;
+use crate::mesh::streams::{RequestedValues, Scratch, VertexValues};
+use meshreel_codec::record::Semantic;
+use meshreel_codec::values::particles::point_set::PointSet;
 use meshreel_process::extent::{Extent, MAX_COORDINATE, is_usable_point};
 use meshreel_scene::sample::{self, Lerp};
 use meshreel_scene::{Attribute, Channel, CustomAttribute, Identity, Mesh, Remark, Scope};
@@ -27,7 +30,7 @@ pub struct ParticleFrame {
 }
 
 /// The points of a frame and their origin in the source.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct FramePoints {
     ids: Vec<u64>,
     curves: Vec<u32>,
@@ -80,18 +83,22 @@ pub fn point_attributes(mesh: &Mesh) -> Vec<CustomAttribute> {
 
 /// Examines all frames: number and positions of points, whether they have ids, and which channels are present
 /// in every frame.
-pub fn prepare(source: &MeshSource, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
+///
+/// If all frames have the same points, these get a layout, unless frames are coded one by one (`persistent`).
+pub fn prepare(source: &MeshSource, persistent: bool, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
     let mesh = &*source.mesh;
     let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
     let mut own = PreparedParticles { ids: has_ids(source, &mut remark)?, ..PreparedParticles::default() };
-    let mut scan = PositionScan { moving: true, seconds: source.seconds, ..PositionScan::default() };
+    let mut scan = PositionScan { seconds: source.seconds, ..PositionScan::default() };
     let (mut lost, mut mended) = (0, 0);
     let (mut count, mut curves) = (usize::MAX, Vec::new());
     let mut placed = Vec::new();
+    let mut comparison = FrameComparison { same: persistent, ..FrameComparison::default() };
     for frame in 0..source.times.len() {
         let at = FramePoints::read(source, own.ids, frame)?;
         (lost, mended) = (lost + at.left_out, mended + at.replaced);
         let points = at.points();
+        comparison.add(&at, &points);
         source.to_file_space(frame, &points, &mut placed);
         if !placed.as_flattened().iter().all(|v| v.is_finite()) {
             return Err(beyond_float32(mesh, frame));
@@ -108,6 +115,8 @@ pub fn prepare(source: &MeshSource, remarks: &mut Vec<Remark>) -> Result<Prepare
         scan.runs.push(run.unwrap_or(frame as u32));
         (count, curves) = (points.len(), at.curves);
     }
+    let turns = |all: &Vec<glam::DMat4>| all.iter().any(|m| *m != all[0]);
+    scan.moving = !comparison.same || comparison.moving || source.matrices.as_ref().is_some_and(turns);
     if lost > 0 {
         remark(format!(
             "{lost} points (over all frames) were left out: they are not finite or beyond {MAX_COORDINATE:e}, have the id of another, or belong to no curve"
@@ -151,7 +160,54 @@ pub fn prepare(source: &MeshSource, remarks: &mut Vec<Remark>) -> Result<Prepare
             allowed: 255,
         });
     }
-    Ok(Prepared { scan, channels: out, particles: Some(own), fixed: None, materials: Vec::new() })
+    let fixed = comparison.layout().map(Arc::new);
+    Ok(Prepared { scan, channels: out, particles: Some(own), fixed, materials: Vec::new() })
+}
+
+/// Compares the points of all frames with those of the first.
+#[derive(Default)]
+struct FrameComparison {
+    first: Option<FramePoints>,
+    /// Those of the first frame that are kept, in object space.
+    first_points: Vec<[f32; 3]>,
+    /// `true` while all frames have the same ids and curves, and equally many points.
+    same: bool,
+    /// `true` if positions differ between frames.
+    moving: bool,
+}
+
+impl FrameComparison {
+    fn add(&mut self, at: &FramePoints, points: &[[f32; 3]]) {
+        let Some(first) = &self.first else {
+            (self.first, self.first_points) = (Some(at.clone()), points.to_vec());
+            return;
+        };
+        let same = at.ids == first.ids && at.curves == first.curves && points.len() == first.origin.len();
+        self.same &= same;
+        self.moving |= !same || points != self.first_points;
+    }
+
+    /// Returns the layout of points that are the same in all frames; `None` if they are not, or if there are
+    /// none.
+    fn layout(self) -> Option<FixedLayout> {
+        let first = self.first.filter(|first| self.same && !first.origin.is_empty())?;
+        let vertices = first.origin.len();
+        Some(FixedLayout {
+            vertex_point: first.origin.iter().map(|[v, _]| *v).collect(),
+            vertex_corner: vec![u32::MAX; vertices],
+            vertex_face: vec![u32::MAX; vertices],
+            vertex_sign: vec![1.0; vertices],
+            first_points: first.object,
+            ..FixedLayout::default()
+        })
+    }
+}
+
+/// Returns the ids or curves of points that are the same in all frames.
+pub fn point_set(source: &MeshSource, prepared: &Prepared) -> Result<PointSet, Error> {
+    let ids = prepared.particles.as_ref().is_some_and(|own| own.ids);
+    let first = FramePoints::read(source, ids, 0)?;
+    Ok(PointSet { ids: first.ids, curves: first.curves })
 }
 
 /// Returns `true` if there is an id for each point in every frame.
@@ -277,8 +333,9 @@ impl AttributeScan<'_> {
     where
         [f32; N]: Lerp + Default,
     {
-        let extent = self.scan_values(attribute, |_| {})?;
-        Ok(extent.map(|extent| VertexChannel { source: number, animated: true, extent }))
+        let mut change = ValueChange::default();
+        let extent = self.scan_values(attribute, |values| change.add(values))?;
+        Ok(extent.map(|extent| VertexChannel { source: number, animated: change.changes, extent }))
     }
 
     /// Returns the extent of an attribute that is present in all frames, and passes its values to `see`.
@@ -313,7 +370,7 @@ impl AttributeScan<'_> {
         let (Some(set), true) = (found, self.source.matrices.is_some()) else {
             return Ok(found);
         };
-        let mut extent = Extent::default();
+        let (mut extent, mut change) = (Extent::default(), ValueChange::default());
         for (frame, &time) in self.source.times.iter().enumerate() {
             let placed = FramePoints::read(self.source, self.ids, frame)?;
             let Ok(mut own) = placed.values(attribute, &self.source.mesh, time)? else {
@@ -321,8 +378,9 @@ impl AttributeScan<'_> {
             };
             self.source.velocities_to_file_space(frame, &placed.points(), &mut own);
             extent.extend(&own);
+            change.add(&own);
         }
-        Ok(Some(VertexChannel { extent, ..set }))
+        Ok(Some(VertexChannel { extent, animated: change.changes, ..set }))
     }
 
     /// Examines widths and all other attached numbers.
@@ -331,31 +389,80 @@ impl AttributeScan<'_> {
         if let Some(widths) = mesh.particles.as_ref().and_then(|p| p.widths.as_ref()) {
             own.widths = self.scan_channel(widths, 0)?.map(|set| {
                 let (mut extent, Extent { low, high }) = (Extent::default(), set.extent);
+                let first = source.length_scale(0);
+                let mut animated = set.animated;
                 for frame in 0..source.times.len() {
                     let scale = source.length_scale(frame);
+                    animated |= scale != first;
                     extent.extend(&[low, high].map(|[w]| [(f64::from(w) * scale) as f32]));
                 }
-                VertexChannel { extent, ..set }
+                VertexChannel { extent, animated, ..set }
             });
         }
         for (i, custom) in point_attributes(mesh).iter().enumerate() {
-            let mut whole = [true; 4];
+            let (mut whole, mut change) = ([true; 4], ValueChange::default());
             let found = self.scan_values(&custom.attribute, |values: &[[f32; 4]]| {
+                change.add(values);
                 for value in values {
                     for (whole, v) in whole.iter_mut().zip(value).filter(|(_, v)| v.is_finite()) {
                         *whole &= v.fract() == 0.0 && v.abs() <= MAX_EXACT_INTEGER;
                     }
                 }
             })?;
-            let found = found.map(|extent| CustomChannel { source: i, extent, integral: whole });
+            let animated = change.changes;
+            let found = found.map(|extent| CustomChannel { source: i, extent, integral: whole, animated });
             own.custom.extend(found.map(|set| (set, custom.attribute.name.clone(), custom.components)));
         }
         Ok(())
     }
 }
 
+/// Whether values differ between frames.
+#[derive(Default)]
+struct ValueChange<const N: usize> {
+    first: Option<Vec<[f32; N]>>,
+    changes: bool,
+}
+
+impl<const N: usize> ValueChange<N> {
+    /// Adds the values of the next frame.
+    fn add(&mut self, values: &[[f32; N]]) {
+        match &self.first {
+            None => self.first = Some(values.to_vec()),
+            Some(first) => self.changes |= first != values,
+        }
+    }
+}
+
 /// Returns the particles of a frame.
 pub fn evaluate(source: &MeshSource, prepared: &Prepared, frame: usize) -> Result<ParticleFrame, Error> {
+    evaluate_streams(source, prepared, frame, &|_, _| true)
+}
+
+/// Fills `out` with the values of `frame` of a mesh with a layout, be it of points without faces.
+pub fn evaluate_layout(
+    fixed: &FixedLayout,
+    (source, prepared): (&MeshSource, &Prepared),
+    frame: usize,
+    want: RequestedValues,
+    scratch: &mut Scratch,
+    out: &mut VertexValues,
+) -> Result<(), Error> {
+    if prepared.particles.is_some() {
+        *out = evaluate(source, prepared, frame)?.values;
+        return Ok(());
+    }
+    fixed.evaluate(source, prepared, frame, want, scratch, out)
+}
+
+/// Returns the particles of a frame with the values of the streams that are `wanted`, by semantic and set;
+/// those of others are empty.
+pub fn evaluate_streams(
+    source: &MeshSource,
+    prepared: &Prepared,
+    frame: usize,
+    wanted: &dyn Fn(Semantic, usize) -> bool,
+) -> Result<ParticleFrame, Error> {
     let mesh = &*source.mesh;
     let own = prepared.particles.clone().unwrap_or_default();
     let placed = FramePoints::read(source, own.ids, frame)?;
@@ -364,28 +471,44 @@ pub fn evaluate(source: &MeshSource, prepared: &Prepared, frame: usize) -> Resul
     source.to_file_space(frame, &object, &mut values.positions);
     let gone = |what: String| Error::Malformed { what: format!("{}: {what} (frame {frame})", mesh.path) };
     let time = source.times[frame];
-    for set in &prepared.channels.uvs {
+    for (s, set) in prepared.channels.uvs.iter().enumerate() {
+        if !wanted(Semantic::Uv, s) {
+            values.uvs.push(Vec::new());
+            continue;
+        }
         let own = placed.values(&mesh.uvs[set.source], mesh, time)?.map_err(gone)?;
         values.uvs.push(clamp_non_finite(own, &set.extent));
     }
-    for set in &prepared.channels.colours {
+    for (s, set) in prepared.channels.colours.iter().enumerate() {
+        if !wanted(Semantic::Colour, s) {
+            values.colours.push(Vec::new());
+            continue;
+        }
         let own = placed.values(&mesh.colours[set.source], mesh, time)?.map_err(gone)?;
         values.colours.push(clamp_non_finite(own, &set.extent));
     }
-    if let (Some(set), Some(velocities)) = (&prepared.channels.velocities, velocities(mesh)) {
+    if let (Some(set), Some(velocities)) = (&prepared.channels.velocities, velocities(mesh))
+        && wanted(Semantic::Velocity, 0)
+    {
         let mut own = placed.values(&velocities, mesh, time)?.map_err(gone)?;
         source.velocities_to_file_space(frame, &object, &mut own);
         values.velocities = clamp_non_finite(own, &set.extent);
     }
     let widths = mesh.particles.as_ref().and_then(|p| p.widths.as_ref());
-    if let (Some(set), Some(widths)) = (&own.widths, widths) {
+    if let (Some(set), Some(widths)) = (&own.widths, widths)
+        && wanted(Semantic::Width, 0)
+    {
         let mut all = placed.values(widths, mesh, time)?.map_err(gone)?;
         let scale = source.length_scale(frame);
         all.iter_mut().for_each(|w| w[0] = (f64::from(w[0]) * scale) as f32);
         values.widths = clamp_non_finite(all, &set.extent);
     }
     let attached = point_attributes(mesh);
-    for (set, _, _) in &own.custom {
+    for (s, (set, _, components)) in own.custom.iter().enumerate() {
+        if !Semantic::custom(*components).is_some_and(|semantic| wanted(semantic, s)) {
+            values.custom.push(Vec::new());
+            continue;
+        }
         let attribute = &attached[set.source].attribute;
         let all = placed.values(attribute, mesh, time)?.map_err(gone)?;
         values.custom.push(clamp_non_finite(all, &set.extent));

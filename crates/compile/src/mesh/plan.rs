@@ -2,6 +2,7 @@
 //! quantized values, proven: everything is decoded again by the player's own functions and compared before it
 //! may be written.
 
+use crate::mesh::particles::evaluate_layout;
 use crate::mesh::prepared::{NormalOrigin, Prepared};
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::source::{MeshSource, uv_seam};
@@ -97,7 +98,8 @@ impl MeshPlan {
             return Ok(());
         };
         let mut values = VertexValues::default();
-        fixed.evaluate(&self.source, &self.prepared, 0, RequestedValues::all(), scratch, &mut values)?;
+        let of = (&*self.source, &*self.prepared);
+        evaluate_layout(fixed, of, 0, RequestedValues::all(), scratch, &mut values)?;
         self.bases = self
             .streams
             .iter()
@@ -122,14 +124,7 @@ impl MeshPlan {
         if self.streams[0].animated {
             for i in 1..TABLE_FRAMES.min(frames) {
                 let frame = i * (frames - 1) / (TABLE_FRAMES.min(frames) - 1).max(1);
-                fixed.evaluate(
-                    &self.source,
-                    &self.prepared,
-                    frame,
-                    RequestedValues::default(),
-                    scratch,
-                    &mut values,
-                )?;
+                evaluate_layout(fixed, of, frame, RequestedValues::default(), scratch, &mut values)?;
                 let mut quantized = Quantized::new(self.streams[0].word);
                 streams::quantize(&self.streams[0], &values, &mut quantized);
                 looks.push(quantized);
@@ -366,17 +361,18 @@ fn colour_streams(mesh: &Mesh, prepared: &Prepared, options: &Options, out: &mut
 /// within a frame moves points no farther than the tolerance of points, widths as fine as points, and numbers
 /// in 65,536 steps of their range, whole numbers exactly.
 fn changing_streams(prepared: &Prepared, radius: f64, out: &mut Vec<StreamRecord>) {
+    let fluid = prepared.fixed.is_none();
     if let Some(set) = &prepared.channels.velocities {
         let extents = [0, 1, 2].map(|k| set.extent.component(k));
         let (axes, tolerance) = representable_axes(extents, radius / prepared.scan.seconds);
-        out.push(stream_record(Semantic::Velocity, 0, String::new(), axes, true, tolerance));
+        out.push(stream_record(Semantic::Velocity, 0, String::new(), axes, fluid || set.animated, tolerance));
     }
     let Some(particles) = &prepared.particles else {
         return;
     };
     if let Some(set) = &particles.widths {
         let (axes, tolerance) = representable_axes([set.extent.component(0)], radius);
-        out.push(stream_record(Semantic::Width, 0, String::new(), axes, true, tolerance));
+        out.push(stream_record(Semantic::Width, 0, String::new(), axes, fluid || set.animated, tolerance));
     }
     for (i, (set, name, components)) in particles.custom.iter().enumerate() {
         let Some(semantic) = Semantic::custom(*components) else {
@@ -394,7 +390,7 @@ fn changing_streams(prepared: &Prepared, radius: f64, out: &mut Vec<StreamRecord
             axes.push(Axis::new(low, high, step * (1.0 + 1e-6)).unwrap_or_default());
             tolerance = tolerance.max(step * 0.5 + rounding_margin(&[(low, high)], 2.0) + step * 1e-5);
         }
-        out.push(stream_record(semantic, i as u8, name.clone(), axes, true, tolerance));
+        out.push(stream_record(semantic, i as u8, name.clone(), axes, fluid || set.animated, tolerance));
     }
 }
 

@@ -40,7 +40,7 @@ pub enum NormalOrigin {
 }
 
 /// The channels of a mesh that are compiled besides positions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct MeshChannels {
     /// The origin of normals.
     pub normals: NormalOrigin,
@@ -65,7 +65,8 @@ pub struct Prepared {
     pub channels: MeshChannels,
     /// Results for points without faces.
     pub particles: Option<PreparedParticles>,
-    /// Layout of constant faces; `None` if vertices come with each frame.
+    /// Layout of constant faces, or of points without faces that are the same in all frames; `None` if
+    /// vertices come with each frame.
     pub fixed: Option<Arc<FixedLayout>>,
     /// Materials, in the order of index ranges.
     pub materials: Vec<materials::Material>,
@@ -74,11 +75,17 @@ pub struct Prepared {
 impl Prepared {
     /// Returns `true` if anything that is compiled differs between frames.
     pub fn is_animated(&self) -> bool {
-        let MeshChannels { normals_animated, uvs, colours, .. } = &self.channels;
+        let MeshChannels { normals_animated, uvs, colours, velocities, .. } = &self.channels;
+        let of_points = |own: &PreparedParticles| {
+            velocities.is_some_and(|set| set.animated)
+                || own.widths.is_some_and(|set| set.animated)
+                || own.custom.iter().any(|(set, ..)| set.animated)
+        };
         self.scan.moving
             || *normals_animated
             || uvs.iter().any(|set| set.animated)
             || colours.iter().any(|set| set.animated)
+            || self.particles.as_ref().is_some_and(of_points)
     }
 
     /// Returns `true` if most frames have the same faces as the one before.
@@ -97,6 +104,8 @@ pub struct CustomChannel {
     pub extent: Extent<4>,
     /// By component, `true` if all values are whole numbers small enough for f32 to hold exactly.
     pub integral: [bool; 4],
+    /// `true` if values differ between frames.
+    pub animated: bool,
 }
 
 /// Results of the first pass over points without faces.
@@ -115,7 +124,7 @@ pub struct PreparedParticles {
     pub custom: Vec<(CustomChannel, String, usize)>,
 }
 
-/// Layout of a mesh with constant faces.
+/// Layout of a mesh with constant faces, or of points without faces that are the same in all frames.
 #[derive(Default)]
 pub struct FixedLayout {
     /// Usable faces.
@@ -259,8 +268,8 @@ pub fn explain(meshes: &[MeshCandidate]) -> String {
     format!(
         "{} meshes: {} still, {} deforming, {} with changing faces, {} of particles or curves",
         meshes.len(),
-        count(|p| p.fixed.is_some() && !p.scan.moving),
-        count(|p| p.fixed.is_some() && p.scan.moving),
+        count(|p| p.fixed.is_some() && p.particles.is_none() && !p.scan.moving),
+        count(|p| p.fixed.is_some() && p.particles.is_none() && p.scan.moving),
         count(|p| p.fixed.is_none() && p.particles.is_none()),
         count(|p| p.particles.is_some())
     )

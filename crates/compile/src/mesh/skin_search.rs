@@ -23,6 +23,8 @@ pub struct SkinSearch {
     /// `true` if skins are not sought, and only the wish to seek them is recorded.
     record_only: bool,
     wanted: AtomicBool,
+    /// `true` if a patch of the mesh is smaller without bones.
+    ruled_out: AtomicBool,
     skins: Mutex<BTreeMap<(u32, usize), Option<SkinChoice>>>,
     /// The parts that were found last, and the tolerance that they hold; trials of the precision share them.
     parts: Arc<Mutex<Option<(f64, HintedParts)>>>,
@@ -77,6 +79,8 @@ struct KnownNormals {
     groups: Mutex<Option<Arc<Vec<u32>>>>,
     /// The weighting of polygons: with bones that rotate normals, and without.
     weighting: Mutex<[Option<Weighting>; 2]>,
+    /// `true` if the weighting was chosen on a patch, for all later coders.
+    of_patch: AtomicBool,
 }
 
 impl SkinSearch {
@@ -87,6 +91,7 @@ impl SkinSearch {
             effort,
             record_only: false,
             wanted: AtomicBool::new(false),
+            ruled_out: AtomicBool::new(false),
             skins: Mutex::default(),
             parts: Arc::default(),
             normals: Arc::default(),
@@ -119,6 +124,16 @@ impl SkinSearch {
     /// Returns `true` if this is a copy for trials.
     pub fn is_for_trials(&self) -> bool {
         self.record_only
+    }
+
+    /// Records that skins are not to be sought, as a patch of the mesh is smaller without.
+    pub fn rule_out_skins(&self) {
+        self.ruled_out.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns `true` after [`SkinSearch::rule_out_skins`].
+    pub fn are_skins_ruled_out(&self) -> bool {
+        self.ruled_out.load(Ordering::Relaxed)
     }
 
     /// Returns `true` if skins were promising enough to be sought.
@@ -160,10 +175,18 @@ impl SkinSearch {
         Ok(groups)
     }
 
-    /// Returns the weighting of polygons, if a trial may use one that was chosen before.
+    /// Returns the weighting of polygons that was chosen before: in a trial, and if it was chosen on a patch.
     pub fn weighting(&self, bones: bool) -> Option<Weighting> {
         let known = self.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner);
-        known[usize::from(bones)].filter(|_| self.record_only)
+        let serves = self.record_only || self.normals.of_patch.load(Ordering::Relaxed);
+        known[usize::from(bones)].filter(|_| serves)
+    }
+
+    /// Takes the weighting of polygons that was chosen on a patch.
+    pub fn take_weighting(&self, patch: &SkinSearch) {
+        let chosen = *patch.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner) = chosen;
+        self.normals.of_patch.store(true, Ordering::Relaxed);
     }
 
     /// Keeps the weighting of polygons for later trials.

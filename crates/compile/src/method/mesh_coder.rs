@@ -5,12 +5,12 @@ use crate::codec_terms::block_format;
 use crate::decisions::PartDecisions;
 use crate::mesh::plan::{MeshPlan, Plans};
 use crate::mesh::skin_search::SkinSearch;
-use crate::mesh::streams::EMPTY_BOUNDS;
 use crate::method::coder::{
     CodedUnits, DecodedByWidth, FrameMeasure, FrameMeasures, KnownKeys, Payload, StreamCoder, Width,
 };
 use crate::method::estimate::{SegmentSample, SegmentedCoder, estimate_size};
 use crate::method::fluid::{FluidCoder, RunMaps};
+use crate::method::lead_in_out::LeadInOut;
 use crate::method::normal_coder::NormalCoder;
 use crate::method::particles::ParticlesCoder;
 use crate::method::points::{self, MeshPoints, PointFrames};
@@ -24,13 +24,13 @@ use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{
     BoneCounts, CODEC_CHAIN, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
 };
-use meshreel_codec::schedule::{FrameWindow, KEY_INTERVAL, Schedule, Unit};
+use meshreel_codec::schedule::{KEY_INTERVAL, Schedule, Unit};
 use meshreel_codec::topology::weld;
 use meshreel_codec::values::parallelogram::{self, PredictorTable};
 use meshreel_options::{MethodChoice, Options, Preset};
 use meshreel_scene::Remark;
 use rayon::prelude::*;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// A part of a stream, unit by unit.
 type PartUnits = Vec<(Vec<u8>, FrameMeasures)>;
@@ -182,7 +182,32 @@ impl MeshCoder {
         options: &Arc<Options>,
         found: &SkinSearch,
     ) -> Result<MeshCoder, Error> {
-        let CoderInput { plan, points, frames } = input;
+        MeshCoder::of_positions(input, schedule, options, found)?.with_others(input, options, found)
+    }
+
+    /// Returns the coder that [`MeshCoder::new`] makes if bones with weights move its positions; `None` if
+    /// another method is smaller.
+    pub fn skinned(
+        input: &CoderInput,
+        schedule: Schedule,
+        options: &Arc<Options>,
+        found: &SkinSearch,
+    ) -> Result<Option<MeshCoder>, Error> {
+        let coder = MeshCoder::of_positions(input, schedule, options, found)?;
+        match coder.method() {
+            Method::Skinned => coder.with_others(input, options, found).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Makes the coders of fixed-point values, and chooses the method of positions.
+    fn of_positions(
+        input: &CoderInput,
+        schedule: Schedule,
+        options: &Arc<Options>,
+        found: &SkinSearch,
+    ) -> Result<MeshCoder, Error> {
+        let frames = &input.frames;
         let mut coder = MeshCoder::empty(input, schedule, options)?;
         let schedule = coder.schedule;
         for parts in frames {
@@ -197,15 +222,25 @@ impl MeshCoder {
             coder.wide.push(wide);
         }
         coder.choose_bones(frames, found)?;
-        let positions = coder.fixed_point.first().and_then(|parts| parts.first());
+        Ok(coder)
+    }
+
+    /// Adds the coders of all streams but fixed-point values.
+    fn with_others(
+        mut self,
+        CoderInput { plan, points, .. }: &CoderInput,
+        options: &Arc<Options>,
+        found: &SkinSearch,
+    ) -> Result<MeshCoder, Error> {
+        let positions = self.fixed_point.first().and_then(|parts| parts.first());
         if let (Some(positions), Some(points)) = (positions, points) {
             let predict =
-                |stream| NormalCoder::new(plan, points, &**positions, stream, schedule, options, found);
+                |stream| NormalCoder::new(plan, points, &**positions, stream, self.schedule, options, found);
             let all = (0..plan.streams.len()).map(predict);
-            coder.normals = all.collect::<Result<_, Error>>()?;
+            self.normals = all.collect::<Result<_, Error>>()?;
         }
-        coder.add_quantized();
-        Ok(coder)
+        self.add_quantized();
+        Ok(self)
     }
 
     /// Creates a coder without streams.
@@ -704,71 +739,4 @@ pub(super) fn part_coders<W: Width>(
     (parts.iter().enumerate())
         .map(|(p, part)| points::soft_coder::<W>(part, count, options, decided(p)))
         .collect()
-}
-
-/// The frames of a mesh that stands still at the start or at the end, for units that extend beyond its own
-/// frames.
-pub struct LeadInOut {
-    /// The frames that are coded.
-    pub window: FrameWindow,
-    /// Frames and units of the file.
-    pub file: Schedule,
-    /// Bounds of the two end states.
-    bounds: [[f32; 6]; 2],
-    /// Its payloads in its first and its last frame, if it stands still before, or after.
-    pub end_payloads: Mutex<[Option<Payload>; 2]>,
-}
-
-impl LeadInOut {
-    /// Returns the lead-in and lead-out; `None` if the mesh is coded in all frames.
-    pub fn new(plan: &MeshPlan, file: Schedule) -> Result<Option<LeadInOut>, Error> {
-        let Some([first, last]) = plan.source.moves else {
-            return Ok(None);
-        };
-        let window = file.window(first, last);
-        if (window.start, window.end) == (0, file.frames() - 1) {
-            return Ok(None);
-        }
-        let (mut object, mut points) = (Vec::new(), Vec::new());
-        let mut bounds = [EMPTY_BOUNDS; 2];
-        for (frame, bounds) in [0, plan.source.times.len() - 1].into_iter().zip(&mut bounds) {
-            let fixed = plan.prepared.fixed.as_ref();
-            let fallback = fixed.map_or(&[][..], |f| &f.first_points);
-            plan.source.object_points(frame, fallback, &mut object)?;
-            plan.source.to_file_space(frame, &object, &mut points);
-            for p in &points {
-                for k in 0..3 {
-                    let [low, high] = [-plan.error_bound, plan.error_bound].map(|r| f64::from(p[k]) + r);
-                    bounds[k] = bounds[k].min((low as f32).next_down());
-                    bounds[k + 3] = bounds[k + 3].max((high as f32).next_up());
-                }
-            }
-        }
-        Ok(Some(LeadInOut { window, file, bounds, end_payloads: Mutex::default() }))
-    }
-
-    /// Returns the payloads of units of the file, given those of the mesh's own units.
-    pub fn file_payloads(&self, units: &[Unit], own: Vec<Payload>) -> Vec<Payload> {
-        let (FrameWindow { start, end }, mut own) = (self.window, own.into_iter());
-        let payload = |&unit: &Unit| {
-            let frames = self.file.frames_of(unit);
-            let inside = self.file.unit_within(self.window, unit);
-            let Some(mut payload) = inside.and_then(|_| own.next()) else {
-                let bounds = self.bounds[usize::from(frames.first().is_some_and(|&f| f > end))];
-                let seen = |&frame: &u32| (frame, FrameMeasure { bounds, error: 0.0 });
-                return Payload { measures: frames.iter().map(seen).collect(), ..Payload::default() };
-            };
-            payload.measures.iter_mut().for_each(|(frame, _)| *frame += start);
-            let end = match frames[..] {
-                [frame] if frame == start && start > 0 => 0,
-                [frame] if frame == end && end + 1 < self.file.frames() => 1,
-                _ => return payload,
-            };
-            let mut ends = self.end_payloads.lock().unwrap_or_else(PoisonError::into_inner);
-            let seen = payload.measures.clone();
-            ends[end] = Some(payload);
-            Payload { measures: seen, ..Payload::default() }
-        };
-        units.iter().map(payload).collect()
-    }
 }

@@ -5,6 +5,7 @@ pub mod classic;
 pub mod coder;
 pub mod estimate;
 pub mod fluid;
+pub mod lead_in_out;
 pub mod mesh_coder;
 pub mod normal_coder;
 pub mod particles;

@@ -3,8 +3,9 @@
 
 use crate::Error;
 use crate::decisions::{CoderDecisions, PartDecisions};
+use crate::mesh::particles;
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepared::FixedLayout;
+use crate::mesh::prepared::{CustomChannel, FixedLayout};
 use crate::mesh::source::MeshSource;
 use crate::mesh::streams::{RequestedValues, Scratch, VertexValues};
 use crate::method::coder::{
@@ -74,6 +75,9 @@ impl PointFrames {
 
     fn read(&self, frame: u32, out: &mut [[f32; 3]]) -> Result<(), Error> {
         let (plan, frame) = (&*self.plan, frame as usize);
+        if plan.prepared.particles.is_some() {
+            return self.read_particles(frame, out);
+        }
         let (mut scratch, mut values) = (Scratch::default(), VertexValues::default());
         if self.record.semantic == Semantic::Position {
             scratch.read(&plan.source, frame, &self.fixed.first_points)?;
@@ -94,6 +98,23 @@ impl PointFrames {
         match self.record.semantic {
             Semantic::Uv => copy_components(&values.uvs[set], self.first, out),
             _ => copy_components(&values.colours[set], self.first, out),
+        }
+        Ok(())
+    }
+
+    /// Reads a frame of points without faces.
+    fn read_particles(&self, frame: usize, out: &mut [[f32; 3]]) -> Result<(), Error> {
+        let (semantic, set) = (self.record.semantic, usize::from(self.record.set));
+        let wanted = |other, other_set| (other, other_set) == (semantic, set);
+        let values =
+            particles::evaluate_streams(&self.plan.source, &self.plan.prepared, frame, &wanted)?.values;
+        match semantic {
+            Semantic::Uv => copy_components(&values.uvs[set], self.first, out),
+            Semantic::Colour => copy_components(&values.colours[set], self.first, out),
+            Semantic::Velocity => copy_components(&values.velocities, self.first, out),
+            Semantic::Width => copy_components(&values.widths, self.first, out),
+            _ if semantic.is_custom() => copy_components(&values.custom[set], self.first, out),
+            _ => copy_components(&values.positions, self.first, out),
         }
         Ok(())
     }
@@ -188,10 +209,17 @@ pub fn build_hierarchy(frames: &PointFrames) -> (Hierarchy, Vec<u32>) {
 pub fn extent(frames: &PointFrames) -> Option<Extent> {
     let (plan, record) = (&*frames.plan, &frames.record);
     let set = usize::from(record.set);
+    let channels = &plan.prepared.channels;
+    let of_points = || plan.prepared.particles.as_ref();
     let side = |k: usize| match record.semantic {
         Semantic::Position => plan.prepared.scan.extent.component(k),
-        Semantic::Uv => plan.prepared.channels.uvs[set].extent.component(k),
-        _ => plan.prepared.channels.colours[set].extent.component(k),
+        Semantic::Uv => channels.uvs[set].extent.component(k),
+        Semantic::Velocity => channels.velocities.map_or(NO_SIDE, |own| own.extent.component(k)),
+        Semantic::Width => of_points().and_then(|own| own.widths).map_or(NO_SIDE, |w| w.extent.component(k)),
+        semantic if semantic.is_custom() => {
+            of_points().map_or(NO_SIDE, |own| own.custom[set].0.extent.component(k))
+        }
+        _ => channels.colours[set].extent.component(k),
     };
     let axes = (record.semantic.components() - frames.first).min(3);
     let sides: [(f32, f32); 3] = std::array::from_fn(|k| match k < axes {
@@ -201,11 +229,33 @@ pub fn extent(frames: &PointFrames) -> Option<Extent> {
     let extent = Extent {
         low: sides.map(|s| s.0),
         high: sides.map(|s| s.1),
-        tolerance: record.tolerance,
+        tolerance: part_tolerance(frames),
         axes: axes as u8,
     };
     let finite = extent.low.iter().chain(&extent.high).all(|v| v.is_finite());
     (finite && extent.tolerance > 0.0).then_some(extent)
+}
+
+/// The extent of a channel that is not there.
+const NO_SIDE: (f32, f32) = (0.0, 0.0);
+
+/// Returns the largest distance that a decoded vector of a part may have; 0 if it must be exact. The
+/// components of colours and custom values of points each have a bound of their own: all keep the smallest.
+fn part_tolerance(frames: &PointFrames) -> f64 {
+    let (record, prepared) = (&frames.record, &frames.plan.prepared);
+    let Some(particles) = prepared.particles.as_ref() else {
+        return record.tolerance;
+    };
+    let of_components = record.semantic == Semantic::Colour || record.semantic.is_custom();
+    if !of_components {
+        return record.tolerance;
+    }
+    let components = record.semantic.components();
+    let whole = |(set, ..): &(CustomChannel, String, usize)| set.integral[..components].contains(&true);
+    if record.semantic.is_custom() && particles.custom.get(usize::from(record.set)).is_none_or(whole) {
+        return 0.0;
+    }
+    record.axes.iter().map(|axis| f64::from(axis.step) * 0.5).fold(record.tolerance, f64::min)
 }
 
 /// Creates the encoder of a part; `None` if values of that width cannot hold the tolerance. If it was

@@ -5,6 +5,7 @@
 
 use crate::Error;
 use crate::context::Content;
+use crate::mesh::patch::patch;
 use crate::mesh::plan::{MeshPlan, Plans};
 use crate::mesh::prepared::{FixedLayout, MeshCandidate, NormalOrigin, Prepared};
 use crate::mesh::skin_search::SkinSearch;
@@ -17,7 +18,7 @@ use crate::nodes::flatten::FlatNode;
 use crate::report::{Log, NormalPrecision, VERIFY_TIME_RATIO};
 use glam::Vec3;
 use meshreel_codec::record::Method;
-use meshreel_codec::schedule::Schedule;
+use meshreel_codec::schedule::{KEY_INTERVAL, Schedule};
 use meshreel_options::{MethodChoice, Options, Preset, Tolerance, TransformForm};
 use meshreel_process::extent::ulp;
 use meshreel_process::{bones, extent};
@@ -139,13 +140,17 @@ impl Planner<'_> {
             allowed.guess = radius;
         }
         let path = self.content.placed[candidate.placements[0]].path.clone();
-        let method = initial_method(&prepared, candidate.method, &path)?;
+        let requested_method = match prepared.particles {
+            Some(_) => MethodChoice::Auto,
+            None => candidate.method,
+        };
+        let method = initial_method(&prepared, requested_method, &path)?;
         let parts = self.content.by_path.parts(&path).clone();
         let mut plan = Arc::new(MeshPlan {
             path,
             source: Arc::new(candidate.source),
             prepared: Arc::new(prepared),
-            requested_method: candidate.method,
+            requested_method,
             parts,
             method,
             streams: Vec::new(),
@@ -163,6 +168,9 @@ impl Planner<'_> {
         if options.preset != Preset::Classic {
             let schedule = Schedule::new(self.content.times.len() as u32, options.restart());
             choose_precision(&mut plan, allowed, schedule, options)?;
+            if options.preset == Preset::Small {
+                choose_frames_of_points(&mut plan, schedule, options)?;
+            }
         }
         Ok((plan, candidate.placements))
     }
@@ -274,8 +282,11 @@ fn expected_work(candidate: &MeshCandidate, options: &Arc<Options>) -> ExpectedW
     let skins = blends
         && options.effort >= skin::MIN_EFFORT_FOR_SKINS
         && fixed.is_some_and(|fixed| fixed.grid.is_none());
-    let has_trials = predicted && values as usize <= MAX_TRIED_VALUES;
-    let trial = values * (position(TRIAL_EFFORT) + sum(CHANNELS));
+    // Of large meshes a patch is tried.
+    let is_large = points >= 2 * MAX_TRIED_POINTS as u64;
+    let tried_values = if is_large { MAX_TRIED_POINTS as u64 * frames } else { values };
+    let has_trials = predicted && (is_large || values as usize <= MAX_TRIED_VALUES);
+    let trial = tried_values * (position(TRIAL_EFFORT) + sum(CHANNELS));
     let trials = if has_trials { TRIALS * trial } else { 0 };
     let mut sets = vec![ExpectedSet { settings: trials, ..ExpectedSet::default() }];
     // Skins that were sought with the same effort before are known.
@@ -311,8 +322,14 @@ const MAX_TURN_FRACTION_OF_COMPONENTS: f64 = 0.25;
 const MIN_DIAGONAL_FRACTION: f64 = 1.0 / (1 << 18) as f64;
 /// The largest number of points × frames with trials: reading more for each trial takes too long.
 const MAX_TRIED_VALUES: usize = 1 << 22;
+/// The number of points of a patch that is tried in place of a mesh of at least twice as many.
+const MAX_TRIED_POINTS: usize = 8_000;
 /// Meshes of at least this many pieces use [`MAX_TURN_FRACTION_OF_COMPONENTS`].
 const MIN_COMPONENTS: usize = 8;
+
+/// The largest number of points × frames in which two forms of points are compared; if that is less than a
+/// group of frames, they are a mesh.
+const MAX_TRIED_POINT_VALUES: usize = 1 << 19;
 
 /// Trials may hold this part of the memory: one over it.
 const TRIAL_MEMORY: u64 = 4;
@@ -393,17 +410,23 @@ fn choose_precision(
         work.skip_set();
         return Ok(());
     }
-    let search = plan.skin_search.clone();
+    // What is found on a patch does not serve the whole mesh.
+    let (mut tried, search) = match patch(plan, MAX_TRIED_POINTS)? {
+        Some(patch) => (patch, Arc::new(SkinSearch::new(options.effort, work.clone()))),
+        None => (plan.clone(), plan.skin_search.clone()),
+    };
     search.keep_source_normals(trial_memory(options));
-    let chosen = choose_by_trials(plan, allowed, schedule, options);
+    let chosen = choose_by_trials(plan, (&mut tried, &search), allowed, schedule, options);
     search.keep_source_normals(0);
     work.count_set();
     chosen
 }
 
-/// Chooses the precision by trials, unless the mesh is too large for them.
+/// Chooses the precision by trials, unless the mesh is too large for them. `tried`: the mesh, or a patch of
+/// it, and what is found on that.
 fn choose_by_trials(
     plan: &mut Arc<MeshPlan>,
+    (tried, search): (&mut Arc<MeshPlan>, &Arc<SkinSearch>),
     allowed: AllowedErrorBounds,
     schedule: Schedule,
     options: &Arc<Options>,
@@ -417,12 +440,12 @@ fn choose_by_trials(
         estimated_fraction: bytes_larger,
         bytes_then: None,
     };
-    if plan.prepared.scan.points * schedule.frames() as usize > MAX_TRIED_VALUES {
+    let is_patch = !Arc::ptr_eq(&tried.prepared, &plan.prepared);
+    if !is_patch && tried_values(tried, schedule) > MAX_TRIED_VALUES {
         Arc::make_mut(plan).normal_precision =
             (most > guess * MIN_REMARK_RATIO && !fluid).then(|| decided(None, guess));
         return Ok(());
     }
-    let search = plan.skin_search.clone();
     let found = search.for_trials();
     search.work.trying("how fine normals want positions");
     let trials = PrecisionTrials {
@@ -432,26 +455,49 @@ fn choose_by_trials(
         codes_all_frames: false,
     };
     // A precision that fails is not taken; if the guess fails, its compile reports why.
-    let Some(of_guess) = trials.bytes(plan, guess, false) else {
+    let Some(of_guess) = trials.bytes(tried, guess, false) else {
         return Arc::make_mut(plan).quantize(guess, false, options, &mut Vec::new());
     };
     // Skins are not tried here.
-    if found.were_likely()
-        && let Some(skinned) = skinned_bytes(plan, guess, schedule, options, &search)?
-    {
+    if is_patch {
+        plan.skin_search.take_weighting(search);
+    }
+    let mut likely = found.were_likely();
+    if likely && is_patch {
+        likely = may_be_skinned(plan, schedule, options)?
+            && skinned_bytes(tried, guess, schedule, options, search)?.is_some();
+        if !likely {
+            plan.skin_search.rule_out_skins();
+        }
+    }
+    let search = plan.skin_search.clone();
+    if likely && let Some(skinned) = skinned_bytes(plan, guess, schedule, options, &search)? {
         let radius = coarsest_skinned(plan, (allowed, skinned), schedule, options, &search);
         Arc::make_mut(plan).quantize(radius, false, options, &mut Vec::new())?;
         Arc::make_mut(plan).normal_precision =
             (most > radius * MIN_REMARK_RATIO).then(|| decided(None, radius));
         return Ok(());
     }
-    let best = trials.around_guess(plan, allowed, of_guess);
-    let best = trials.with_explicit_normals(plan, most, best);
+    let best = trials.around_guess(tried, allowed, of_guess);
+    let best = trials.with_explicit_normals(tried, most, best);
     if most > best.error_bound * MIN_REMARK_RATIO && options.normal_tolerance < LARGER_NORMAL_TOLERANCE {
-        let part = trials.at_larger_angle(plan, most).map(|then| then as f64 / best.bytes.max(1) as f64);
+        let part = trials.at_larger_angle(tried, most).map(|then| then as f64 / best.bytes.max(1) as f64);
         Arc::make_mut(plan).normal_precision = Some(decided(part, best.error_bound));
     }
     Arc::make_mut(plan).quantize(best.error_bound, best.explicit_normals, options, &mut Vec::new())
+}
+
+/// Returns `true` if the motion of the whole mesh looks like that of few bones.
+fn may_be_skinned(plan: &Arc<MeshPlan>, schedule: Schedule, options: &Options) -> Result<bool, Error> {
+    match CoderInput::new(plan).frames.first().map(Vec::as_slice) {
+        Some([positions]) => skin::is_likely(positions, schedule.frames(), options.memory),
+        _ => Ok(false),
+    }
+}
+
+/// Returns the number of points × frames of a mesh.
+fn tried_values(plan: &MeshPlan, schedule: Schedule) -> usize {
+    plan.prepared.scan.points * schedule.frames() as usize
 }
 
 /// Returns the bytes of normals that the trials of a mesh may share: meshes are tried side by side.
@@ -537,7 +583,8 @@ impl PrecisionTrials<'_> {
         let smallest =
             |all: &[PrecisionTrial]| all.iter().copied().min_by_key(|trial| trial.bytes).unwrap_or(all[0]);
         let best = smallest(&all);
-        if SegmentSample::new(plan.prepared.scan.points, self.schedule, self.options.effort).whole {
+        let sample = SegmentSample::new(plan.prepared.scan.points, self.schedule, self.options.effort);
+        if sample.whole || tried_values(plan, self.schedule) > MAX_TRIED_VALUES {
             return best;
         }
         all.retain(|trial| trial.bytes as f64 <= CLOSE_RATIO * best.bytes as f64);
@@ -585,6 +632,49 @@ impl PrecisionTrials<'_> {
     }
 }
 
+/// Chooses the smaller form of points without faces that are the same in all frames: as a mesh, or in frames
+/// of their own, which follow points that bounce more closely, but take 30 times as long to decode.
+fn choose_frames_of_points(
+    plan: &mut Arc<MeshPlan>,
+    schedule: Schedule,
+    options: &Arc<Options>,
+) -> Result<(), Error> {
+    let points = plan.prepared.scan.points;
+    let frames = (MAX_TRIED_POINT_VALUES / points.max(1)) as u32;
+    let moves = plan.prepared.particles.is_some() && plan.method == Method::Soft;
+    if !moves || frames < KEY_INTERVAL {
+        return Ok(());
+    }
+    let schedule = Schedule::new(schedule.frames().min(frames + 1), options.restart());
+    // Of its own, as what is found in fewer frames does not serve all.
+    let search = SkinSearch::new(options.effort, plan.skin_search.work.clone()).for_trials();
+    let bytes = |plan: &Arc<MeshPlan>| {
+        let coder = MeshCoder::new(&CoderInput::new(plan), schedule, options, &search)?;
+        let sample = SegmentSample::new(points, schedule, options.effort);
+        estimate_size(&coder, schedule, sample, options)
+    };
+    let radius = plan.error_bound;
+    let as_mesh = bytes(plan)?;
+    let Some(layout) = exchange_layout(plan, None) else {
+        return Ok(());
+    };
+    Arc::make_mut(plan).quantize(radius, false, options, &mut Vec::new())?;
+    if bytes(plan)? < as_mesh {
+        return Ok(());
+    }
+    exchange_layout(plan, Some(layout));
+    Arc::make_mut(plan).quantize(radius, false, options, &mut Vec::new())
+}
+
+/// Gives points another layout, or none, with the method that follows from it; returns the layout they had.
+fn exchange_layout(plan: &mut Arc<MeshPlan>, layout: Option<Arc<FixedLayout>>) -> Option<Arc<FixedLayout>> {
+    let plan = Arc::make_mut(plan);
+    let prepared = Arc::get_mut(&mut plan.prepared)?;
+    plan.method = if layout.is_some() { Method::Soft } else { Method::Particles };
+    plan.bases.clear();
+    std::mem::replace(&mut prepared.fixed, layout)
+}
+
 /// Returns the approximate bytes of a mesh that is smallest as skinned with this error bound, `None` if it is
 /// not; seeks bones to find out.
 fn skinned_bytes(
@@ -597,8 +687,8 @@ fn skinned_bytes(
     Arc::make_mut(plan).quantize(radius, false, options, &mut Vec::new())?;
     let ladder = mesh_coder::effort_ladder(options);
     let own = ladder.last().unwrap_or(options);
-    let coder = MeshCoder::new(&CoderInput::new(plan), schedule, own, found);
-    let Some(coder) = coder.ok().filter(|coder| coder.method() == Method::Skinned) else {
+    let coder = MeshCoder::skinned(&CoderInput::new(plan), schedule, own, found);
+    let Some(coder) = coder.ok().flatten() else {
         return Ok(None);
     };
     let sample = SegmentSample::new(plan.prepared.scan.points, coder.schedule(), own.effort);

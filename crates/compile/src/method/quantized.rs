@@ -1,6 +1,7 @@
 //! Streams kept as quantized values in layered files: normals, and positions whose tolerance is too fine for
 //! fixed-point ones. Each frame is predicted from the nearest decoded frames on both sides.
 
+use crate::mesh::particles::evaluate_layout;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::FixedLayout;
 use crate::mesh::streams::{self, Quantized, QuantizedCode, RequestedValues, Scratch, VertexValues};
@@ -96,7 +97,8 @@ impl QuantizedCoder {
         let mut values = VertexValues::default();
         let (source, prepared) = (&plan.source, &plan.prepared);
         let mut scratch = Scratch::default();
-        (self.fixed).evaluate(source, prepared, frame as usize, want, &mut scratch, &mut values)?;
+        let of = (&**source, &**prepared);
+        evaluate_layout(&self.fixed, of, frame as usize, want, &mut scratch, &mut values)?;
         let mut out = QuantizedFrame { frame, streams: Vec::new(), position_measure: None };
         for &s in &self.streams {
             let record = &plan.streams[s];

@@ -4,6 +4,7 @@
 
 use crate::Error;
 use crate::codec_terms::block_format;
+use crate::mesh::particles::point_set;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::NormalOrigin;
 use crate::mesh::streams::EMPTY_BOUNDS;
@@ -118,7 +119,12 @@ impl<'a> FileWriter<'a> {
             let Some(fixed) = &plan.prepared.fixed else {
                 continue;
             };
+            let set = match plan.prepared.particles {
+                Some(_) => Some(point_set(&plan.source, &plan.prepared)?),
+                None => None,
+            };
             let triangles = |out: &mut Vec<u8>| match (&fixed.grid, &fixed.compact) {
+                _ if set.is_some() => set.iter().for_each(|set| set.encode(out)),
                 (Some(grid), _) => grid.encode(out),
                 (None, Some(compact)) => out.extend_from_slice(compact),
                 (None, None) => index::encode(&fixed.indices, out),
@@ -133,7 +139,7 @@ impl<'a> FileWriter<'a> {
             self.position_fractions[m] = positions as f64 / bytes.len().max(1) as f64;
             self.values.add(m, |out| out.extend_from_slice(&bytes), compressor, output)?;
             // Vertices of a re-meshed mesh have no origin in the source.
-            if !job.content.options.strip && plan.source.remeshed.is_none() {
+            if !job.content.options.strip && plan.source.remeshed.is_none() && set.is_none() {
                 self.body.add_source_map(m, &mesh_source_map(plan))?;
             }
         }

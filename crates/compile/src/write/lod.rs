@@ -24,9 +24,17 @@ pub struct Lod {
 pub fn make_lod(plan: &MeshPlan, options: &Options) -> Result<Lod, Error> {
     let mut out = Lod::default();
     let mut remark = |what: String| out.remarks.push(Remark::new(&plan.path, what));
-    let Some(fixed) = &plan.prepared.fixed else {
-        remark("its faces change, so it has no levels of detail".into());
-        return Ok(out);
+    let layout = match (&plan.prepared.particles, &plan.prepared.fixed) {
+        (Some(_), _) => Err("it has no faces"),
+        (None, None) => Err("its faces change"),
+        (None, Some(fixed)) => Ok(fixed),
+    };
+    let fixed = match layout {
+        Ok(fixed) => fixed,
+        Err(why) => {
+            remark(format!("{why}, so it has no levels of detail"));
+            return Ok(out);
+        }
     };
     let point = welded_points(fixed);
     let made = lod::make_levels(

@@ -19,6 +19,7 @@ use meshreel_codec::mesh::normals::Directions;
 use meshreel_codec::quantize;
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{Coding, MeshRecord, Method, Semantic};
+use meshreel_codec::values::particles::point_set::PointSet;
 
 /// One mesh in one frame. Valid until the decoder moves on.
 #[derive(Clone, Copy)]
@@ -35,6 +36,8 @@ pub struct MeshView<'a> {
     source_points: u32,
     points: &'a [u32],
     particles: Option<ParticlesFrame<'a>>,
+    /// The ids or curves of points that are the same in all frames.
+    point_set: &'a PointSet,
     indices: &'a [u32],
     materials: &'a [IndexRange],
     lods: &'a [LodLevel],
@@ -77,6 +80,7 @@ impl<'a> MeshView<'a> {
             source_points: record.source_points,
             points: &[],
             particles: None,
+            point_set: &fixed.point_set,
             indices: &fixed.indices,
             materials: &reel.layout().meshes[mesh].material_ranges,
             lods: &fixed.lods,
@@ -142,15 +146,23 @@ impl<'a> MeshView<'a> {
     /// meshes.
     #[must_use]
     pub fn ids(&self) -> &'a [u64] {
-        self.particles.map_or(&[], |particles| particles.ids)
+        self.particles.map_or(&self.point_set.ids, |particles| particles.ids)
     }
     /// Returns the number of vertices of each curve; empty if there are no curves.
     #[must_use]
     pub fn curves(&self) -> &'a [u32] {
-        self.particles.map_or(&[], |particles| particles.curves)
+        self.particles.map_or(&self.point_set.curves, |particles| particles.curves)
     }
-    /// `true` if particles without ids are the same by index in another frame.
-    pub(crate) fn is_same_run(&self, other: &MeshView<'_>) -> bool {
+    /// `true` if each frame has its own particles, which may be others in the next.
+    pub(crate) fn particles_change(&self) -> bool {
+        self.record.method == Method::Particles
+    }
+    /// `true` if particles can be found in another frame: by their ids, or by their indices if these are the
+    /// same particles there.
+    pub(crate) fn finds_particles(&self, other: &MeshView<'_>) -> bool {
+        if !self.particles_change() || self.record.particles.is_some_and(|particles| particles.ids) {
+            return true;
+        }
         let run = |view: &MeshView<'_>| view.particles.map_or(0, |p| p.run);
         run(self) > 0 && run(self) == run(other) && self.vertices == other.vertices
     }

@@ -64,7 +64,10 @@ impl Reel {
     fn read_grids(&self) -> Result<Vec<Option<[u32; 2]>>, Error> {
         let records = &self.description().meshes;
         let mut all = vec![None; records.len()];
-        let stored = |m: &usize| !records[*m].method.changes() && records[*m].connectivity.size > 0;
+        let stored = |m: &usize| {
+            let record = &records[*m];
+            !record.method.changes() && record.particles.is_none() && record.connectivity.size > 0
+        };
         let wanted = (0..records.len()).filter(stored).map(|m| (Some(records[m].connectivity.chunk), m));
         self.each_chunk(wanted.collect(), |content, m| {
             let at = || format!("indices of mesh {}", records[m].path);

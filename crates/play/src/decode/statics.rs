@@ -21,11 +21,13 @@ use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::skin::Skin;
 use meshreel_codec::mesh::table_sets::TableSets;
-use meshreel_codec::record::{ChunkLocation, Coding, MeshRecord, Semantic, StreamRecord};
+use meshreel_codec::record::{ChunkLocation, Coding, MeshRecord, ParticlesRecord, Semantic, StreamRecord};
 use meshreel_codec::topology::grid::GridShape;
 use meshreel_codec::topology::lod::LodEntries;
 use meshreel_codec::topology::{compact, grid, index, weld};
 use meshreel_codec::values::parallelogram::{self, PredictorTable};
+use meshreel_codec::values::particles::ParticleKind;
+use meshreel_codec::values::particles::point_set::PointSet;
 use meshreel_codec::{Corrupt, quantize, take_length_prefixed};
 use meshreel_format::kind;
 use std::sync::Arc;
@@ -42,8 +44,12 @@ impl Statics {
             let at = || format!("indices of mesh {}", record.path);
             let bytes = slice(reel.path(), content, record.connectivity, at)?;
             meshes[m].key.connectivity = bytes.to_vec();
-            let read = read_indices(record, bytes).map_err(|c| error::corrupt(reel.path(), c, at()))?;
-            (meshes[m].indices, meshes[m].vertex_point) = read;
+            let corrupt = |c| error::corrupt(reel.path(), c, at());
+            if let Some(particles) = record.particles {
+                meshes[m].point_set = read_point_set(record, particles, bytes).map_err(corrupt)?;
+                return Ok(());
+            }
+            (meshes[m].indices, meshes[m].vertex_point) = read_indices(record, bytes).map_err(corrupt)?;
             Ok(())
         })?;
         let mut sets = TableSets::new(ByteBudget::new(reel.memory_for_tables()));
@@ -56,6 +62,7 @@ impl Statics {
             let made_of = &mut meshes[m].key;
             made_of.counts = (record.vertices, record.points, record.has_table);
             made_of.streams.clone_from(&record.streams);
+            made_of.particles = record.particles;
             made_of.values = bytes.to_vec();
             read.map_err(|c| match sets.budget.refused() {
                 Some(tables) => reel.too_much_memory(tables),
@@ -76,6 +83,17 @@ impl Statics {
 /// Returns the chunk to read for a location; `None` if the location is empty.
 fn chunk_of(location: ChunkLocation) -> Option<u32> {
     (location.size > 0).then_some(location.chunk)
+}
+
+/// Reads the ids or curves of points that are the same in all frames.
+fn read_point_set(
+    record: &MeshRecord,
+    particles: ParticlesRecord,
+    bytes: &[u8],
+) -> Result<PointSet, Corrupt> {
+    let kind = ParticleKind { ids: particles.ids, curves: particles.curves.is_some() };
+    let max_curves = particles.curves.map_or(0, |curves| curves.max_curves);
+    PointSet::decode(bytes, kind, record.vertices as usize, max_curves as usize)
 }
 
 /// Reads the indices of a mesh, and the point of each vertex if these are compact triangles.
@@ -134,7 +152,7 @@ fn read_values(
         sets,
         indices: &mesh.indices,
         points: &points,
-        shape: grid::read_shape(&mesh.key.connectivity),
+        shape: if record.particles.is_none() { grid::read_shape(&mesh.key.connectivity) } else { None },
         domains: Default::default(),
     };
     // Predicted normals also depend on streams that come after them.

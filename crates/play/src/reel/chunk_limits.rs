@@ -123,6 +123,11 @@ impl MaxChunkBytes {
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
         // Per triangle and corner a byte, per far corner five more; or a bit per cell of a grid.
         self.connectivity += HEADER_BYTES + 8 * indices;
+        if let Some(particles) = mesh.particles {
+            // Three varints for each id, two for each curve.
+            let curves = particles.curves.map_or(0, |curves| u64::from(curves.max_curves));
+            self.connectivity += if particles.ids { 15 * vertices } else { 10 * curves };
+        }
         // Points of vertices, table; the streams follow.
         let mut values = HEADER_BYTES + 6 * vertices;
         let (mut frame, mut unit) = (0, HEADER_BYTES);

@@ -383,7 +383,7 @@ impl MeshLayout {
                 indices: shelf.add_array(4, mesh.indices as usize),
                 point: shelf.add_array(4, if mesh.points > 0 { mesh.vertices as usize } else { 0 }),
             }),
-            particles: mesh.particles.map(|particles| ParticlesLayout {
+            particles: mesh.particles.filter(|_| mesh.method.changes()).map(|particles| ParticlesLayout {
                 counts: shelf.add_array(4, 3),
                 ids: shelf.add_array(8, if particles.ids { mesh.vertices as usize } else { 0 }),
                 curves: shelf.add_array(4, particles.curves.map_or(0, |curves| curves.max_curves as usize)),

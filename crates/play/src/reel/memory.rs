@@ -228,6 +228,10 @@ impl MemoryInputs<'_> {
         if self.has_triangle_visibility {
             sum.add(1, visibility::max_bytes(mesh));
         }
+        if let Some(particles) = mesh.particles {
+            sum.add(if particles.ids { vertices } else { 0 }, 8);
+            sum.add(particles.curves.map_or(0, |curves| curves.max_curves.into()), 4);
+        }
         if mesh.has_table && needs_table(mesh) {
             sum.add(vertices, 6);
         }

@@ -255,12 +255,18 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
         if stream.animated && mesh.method == Method::Static {
             return wrong("a static mesh with an animated stream");
         }
-        if stream.semantic.is_changing() && !mesh.method.changes() {
+        if stream.semantic.is_changing() && !mesh.method.changes() && mesh.particles.is_none() {
             return wrong("a stream that only meshes whose vertices come with each frame have");
         }
     }
-    if mesh.method == Method::Particles && has_surface(mesh) {
-        return wrong("particles with triangles, or normals of some");
+    if let Some(particles) = mesh.particles {
+        if has_surface(mesh) {
+            return wrong("particles with triangles, or normals of some");
+        }
+        let listed = particles.ids || particles.curves.is_some();
+        if listed && !mesh.method.changes() && mesh.vertices > 0 && mesh.connectivity.size == 0 {
+            return wrong("particles without their ids or curves");
+        }
     }
     if mesh.codec == CODEC_CHAIN && !(mesh.method == Method::Particles && layered) {
         return wrong("a chain in a file without temporal layers");
@@ -294,7 +300,8 @@ fn check_locations(mesh: &MeshRecord, chunks: &[ChunkEntry]) -> Result<(), &'sta
 /// `true` if a mesh has a property that only triangles have.
 fn has_surface(mesh: &MeshRecord) -> bool {
     let shaded = |s: &StreamRecord| matches!(s.semantic, Semantic::Normal | Semantic::QTangent);
-    mesh.indices > 0 || mesh.points > 0 || mesh.streams.iter().any(shaded)
+    let points = mesh.points > 0 && mesh.method.changes();
+    mesh.indices > 0 || points || mesh.streams.iter().any(shaded)
 }
 
 /// Returns the frames in which a mesh moves; `None` if it is decoded in all of them.

@@ -6,8 +6,9 @@ use crate::reel::frame::FrameData;
 use crate::reel::normals::PredictedNormals;
 use crate::reel::quantized::QuantizedBuffer;
 use crate::reel::{lod, visibility};
-use meshreel_codec::record::StreamRecord;
+use meshreel_codec::record::{ParticlesRecord, StreamRecord};
 use meshreel_codec::values::parallelogram::PredictorTable;
+use meshreel_codec::values::particles::point_set::PointSet;
 use meshreel_format::checksum;
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub(crate) struct StaticMesh {
     pub indices: Vec<u32>,
     /// The point of each vertex, until values are read; empty if `indices` do not bring it.
     pub vertex_point: Vec<u32>,
+    /// The ids or curves of points without faces.
+    pub point_set: PointSet,
     /// LOD levels beside the mesh itself.
     pub lods: Vec<lod::LodLevel>,
     /// The visibility of its triangles, if not all are always visible.
@@ -49,6 +52,7 @@ pub(crate) struct StaticMeshKey {
     /// The numbers of vertices and points, and whether there is a table.
     pub counts: (u32, u32, bool),
     pub streams: Vec<StreamRecord>,
+    pub particles: Option<ParticlesRecord>,
     pub connectivity: Vec<u8>,
     pub values: Vec<u8>,
     pub lods: Vec<u8>,

@@ -265,19 +265,14 @@ impl<'a> FrameView<'a> {
         let view = |frame| MeshView::new(self.reel, self.statics, mesh, frame);
         let record = &self.reel.description().meshes[mesh];
         let first = view(self.first);
-        let second =
-            self.second_frame(node).filter(|_| record.method.deforms() || record.particles.is_some());
+        let second = self.second_frame(node).filter(|_| record.method.deforms() || first.particles_change());
         let second = second.map(|frame| view(Some(frame)));
-        // Particles are matched by ids, or by index if that means the same particle in both frames.
-        let known = |other: &MeshView<'_>| {
-            record.particles.is_none_or(|particles| particles.ids || first.is_same_run(other))
-        };
         Some(MeshFrame {
             mesh,
             frames: [self.pair.first, self.pair.second],
             vertices: VertexWriter {
                 first,
-                second: second.filter(known),
+                second: second.filter(|other| first.finds_particles(other)),
                 blend: self.pair.blend,
                 per_second: self.per_second() as f32,
                 speed: self.pace.speed as f32,
@@ -402,8 +397,8 @@ impl<'a> MeshFrame<'a> {
         let stream = self.vertices.first.find_stream(semantic, set);
         stream.is_some_and(|s| self.record().streams[s].animated) || self.is_fluid()
     }
-    /// `true` if indices and the number of vertices change from frame to frame: for fluid meshes, particles
-    /// and curves.
+    /// `true` if indices and the number of vertices change from frame to frame: for fluid meshes, and for
+    /// particles and curves that do not have the same points in all frames.
     #[must_use]
     pub fn is_fluid(&self) -> bool {
         self.record().method.changes()
@@ -568,10 +563,10 @@ impl<'a> MeshFrame<'a> {
 
     /// Returns the quantized values of a stream of the record as they are in memory, for a GPU that
     /// dequantizes and blends: those of the first frame and, if it is blended, of the second. Empty for a
-    /// fixed-point stream and for predicted normals; particles have no second, as it has other points.
+    /// fixed-point stream and for predicted normals; particles that change have no second, as it has others.
     /// Nothing is copied. Panics if there is no such stream.
     pub fn quantized(&self, stream: usize) -> (QuantizedValues<'a>, Option<QuantizedValues<'a>>) {
-        let alike = self.blends() && self.record().particles.is_none();
+        let alike = self.blends() && !self.vertices.first.particles_change();
         let second = self.vertices.second.filter(|_| alike);
         let second = second.map(|view| view.quantized(stream));
         (self.vertices.first.quantized(stream), second)

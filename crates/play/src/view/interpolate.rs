@@ -48,7 +48,7 @@ impl StreamBlend<'_> {
         load(self.first, self.stream, vertices.clone(), out);
         let Some(second) = self.blended_second() else { return };
         let mut to = ZERO_BLOCK;
-        if self.first.record().particles.is_some() {
+        if self.first.particles_change() {
             // Particles that the second frame does not have stay.
             to = *out;
             load_matching((self.first, second), self.stream, vertices, &mut to);
@@ -67,7 +67,7 @@ impl StreamBlend<'_> {
         };
         let mut from = ZERO_BLOCK;
         load(self.first, self.stream, vertices.clone(), &mut from);
-        if self.first.record().particles.is_some() {
+        if self.first.particles_change() {
             *out = from;
             load_matching((self.first, second), self.stream, vertices, out);
         } else {

@@ -234,7 +234,7 @@ impl VertexWriter<'_> {
             return Ok(true);
         }
         let blends = self.second.filter(|_| self.blend > 0.0 && record.animated);
-        if blends.is_some() && self.first.record().particles.is_some() {
+        if blends.is_some() && self.first.particles_change() {
             return Ok(false);
         }
         let Some(second) = blends else {

@@ -164,7 +164,8 @@ pub const MAX_COORDINATE: f32 = 1e18;
 
 /// `true` if a point is finite and within [`MAX_COORDINATE`].
 pub fn is_usable_point(p: &[f32; 3]) -> bool {
-    p.iter().all(|v| v.abs() <= MAX_COORDINATE)
+    // Without branches, so that loops over points vectorize.
+    p.iter().fold(true, |all, v| all & (v.abs() <= MAX_COORDINATE))
 }
 
 /// Writes the positions at `time`. If the number of points or the faces differ from the next sample's, the

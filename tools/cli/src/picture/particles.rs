@@ -4,7 +4,7 @@ use super::render::Surface;
 use super::sheet::clay;
 use crate::output::Failure;
 use glam::{DMat3, DVec3};
-use meshreel::raw::record::{CurveEnds, Method, Semantic};
+use meshreel::raw::record::{CurveEnds, Semantic};
 use meshreel::{FrameDecoder, Reel};
 
 /// Size of points without a width, and smallest size drawn, as a fraction of the mesh's size over all frames.
@@ -18,7 +18,7 @@ pub fn solids(reel: &Reel, decoder: &FrameDecoder) -> Result<Vec<Surface>, Failu
     let mut out = Vec::new();
     for (node, record) in description.nodes.iter().enumerate() {
         let Some(mesh) = record.mesh.filter(|_| decoder.visible(node)) else { continue };
-        if description.meshes[mesh as usize].method == Method::Particles {
+        if description.meshes[mesh as usize].particles.is_some() {
             out.push(solid(decoder, node, mesh as usize)?);
         }
     }

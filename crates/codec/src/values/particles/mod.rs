@@ -18,6 +18,7 @@
 //! coded like those of changing meshes: see [`prediction`].
 
 pub mod chain;
+pub mod point_set;
 pub mod prediction;
 
 use crate::Corrupt;

@@ -182,6 +182,17 @@ pub fn choose_method(
     Ok(ChosenMethod { made, tried, remarks })
 }
 
+/// Returns `true` if the motion of a mesh looks like that of few bones. A patch of it may, where all of it
+/// does not.
+pub fn is_likely(frames: &Arc<PointFrames>, count: u32, memory: u64) -> Result<bool, Error> {
+    let points = frames.points.first_vertex.len();
+    if frames.is_grid() && !is_simple(frames, points, count)? {
+        return Ok(false);
+    }
+    let positions = Positions::read(frames, points, count, memory)?;
+    Ok(positions.is_some_and(|all| bones::is_likely(all.held(), !frames.is_grid())))
+}
+
 /// Returns `true` if a sample of frames shows a regular grid moved by few bones: most grids are cloth and
 /// water.
 fn is_simple(frames: &Arc<PointFrames>, points: usize, count: u32) -> Result<bool, Error> {
@@ -497,6 +508,7 @@ impl MethodSearch<'_> {
         let hopeful = found.effort >= MIN_EFFORT_FOR_ALL_SKINS && rich
             || asked == MethodChoice::Skinned
             || found.effort >= MIN_EFFORT_FOR_SKINS
+                && !found.are_skins_ruled_out()
                 && bones::is_likely(some.as_ref().unwrap_or(self.positions.held()), rich);
         if !hopeful && points.is_none() {
             found.work.without_skins();

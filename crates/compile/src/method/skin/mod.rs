@@ -22,7 +22,7 @@ mod rigid;
 mod single_frame;
 mod source_rig;
 
-pub use choice::{ChosenMethod, MIN_EFFORT_FOR_SKINS, choose_method, expected_search};
+pub use choice::{ChosenMethod, MIN_EFFORT_FOR_SKINS, choose_method, expected_search, is_likely};
 pub use hints::hint_names;
 pub use model::BoneModel;
 pub use residual::resume;
