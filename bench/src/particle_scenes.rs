@@ -1,5 +1,5 @@
-//! Particles that no corpus has, made by simulation: a fountain, snow, debris. Points with ids, velocities
-//! and widths.
+//! Particles that no corpus has, made by simulation: a fountain, snow, debris, a cloud. Points with ids,
+//! velocities and widths.
 
 use crate::dice::Dice;
 use glam::DVec3;
@@ -34,7 +34,12 @@ const GRAVITY: f64 = 9.81;
 
 /// Returns the simulations by name.
 pub fn simulations(dice: &mut Dice) -> Vec<(&'static str, Scene)> {
-    let all = [("fountain", fountain(dice)), ("snow", snow(dice)), ("debris", debris(dice))];
+    let all = [
+        ("fountain", fountain(dice)),
+        ("snow", snow(dice)),
+        ("debris", debris(dice)),
+        ("cloud", cloud(dice)),
+    ];
     all.map(|(name, frames)| (name, scene(name, &frames))).into()
 }
 
@@ -168,6 +173,33 @@ fn snow(dice: &mut Dice) -> Vec<ParticleFrame> {
             sorted
         });
         frames.push(sorted);
+    }
+    frames
+}
+
+/// A captured body of points: most stand still, the others turn, wave and tremble.
+fn cloud(dice: &mut Dice) -> Vec<ParticleFrame> {
+    const POINTS: usize = 10_000;
+    const MOVING: usize = POINTS * 2 / 5;
+    const TREMBLE: f64 = 0.0003;
+    let mut start: Vec<DVec3> = (0..POINTS).map(|_| dice.vector().normalize_or_zero()).collect();
+    start[MOVING..].iter_mut().for_each(|at| *at *= 3.0);
+    let widths: Vec<f64> = (0..POINTS).map(|_| 0.005 + 0.01 * dice.roll()).collect();
+    let mut frames = Vec::new();
+    for frame in 0..FRAMES {
+        let time = frame as f64 / RATE;
+        let mut out = ParticleFrame::default();
+        for (n, (&from, &width)) in start.iter().zip(&widths).enumerate() {
+            let mut at = from;
+            if n < MOVING {
+                let waved = from * (1.0 + 0.1 * (6.0 * time + 3.0 * from.x).sin());
+                let (sin, cos) = (0.5 * time).sin_cos();
+                at = DVec3::new(cos * waved.x - sin * waved.y, sin * waved.x + cos * waved.y, waved.z);
+                at += dice.vector() * TREMBLE;
+            }
+            out.add(n as u64, at, DVec3::ZERO, width);
+        }
+        frames.push(out);
     }
     frames
 }

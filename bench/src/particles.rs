@@ -1,5 +1,5 @@
-//! `particles`: simulations with ids (a fountain, snow, debris), and those of files, compared with zstd at
-//! level 19 on quantized differences: positions with the same error, and ids, nothing else.
+//! `particles`: simulations with ids (a fountain, snow, debris, a cloud), and those of files, compared with
+//! zstd at level 19 on quantized differences: positions with the same error, and ids, nothing else.
 
 use crate::dice::Dice;
 use crate::{compare, machine, particle_scenes};

@@ -28,6 +28,8 @@ pub struct MeshDecisions {
     pub explicit_normals: bool,
     /// The effort whose settings give the fewest bytes.
     pub effort: u32,
+    /// `true` if its units are packed as with the preset fast.
+    pub packed: bool,
     /// Checksum of the static data that frames are coded against.
     pub static_checksum: u64,
     /// By stream, how its fixed-point values are coded; empty for streams in other codecs.

@@ -8,7 +8,7 @@ use meshreel_check::{Report, reopen, verify};
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Transform};
-use meshreel_testkit::verified;
+use meshreel_testkit::{bundled, compiled, corpus_if_thorough, verified};
 
 /// Returns a scene of one mesh, which moves if there are several samples of points.
 fn scene(mut samples: Vec<Vec<[f32; 3]>>, faces: &[Vec<i32>]) -> Scene {
@@ -308,5 +308,23 @@ fn more_meshes_than_memory_was_allowed_for_are_remarked_upon() {
         let options = Options { memory, ..Options::default() };
         let (_, _, remarks) = held(&scene, &options);
         assert_eq!(remarks.iter().any(|r| r.contains("--memory")), says);
+    }
+}
+
+/// The preset `small` takes at most the bytes of `fast`, but for its longer name and what a sample of frames
+/// cannot tell.
+#[test]
+fn small_is_not_larger_than_fast() {
+    let bundled = ["d_snake_skinned.abc", "n_robot_bone_parented.abc", "m_scale_shear.abc"].map(bundled);
+    let mut inputs = bundled.to_vec();
+    if let Some(corpus) = corpus_if_thorough() {
+        let folder = std::fs::read_dir(corpus.join("alembic/gen")).unwrap();
+        inputs.extend(folder.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some()));
+    }
+    for input in inputs {
+        let (scene, _) = meshreel_read::open(&input, &meshreel_read::ReadOptions::default()).unwrap();
+        let [small, fast] = [Preset::Small, Preset::Fast]
+            .map(|preset| compiled(&scene, &Options { preset, ..Options::default() }).0.len());
+        assert!(small <= fast + fast / 500 + 16, "{}: {small} and {fast} bytes", input.display());
     }
 }

@@ -136,7 +136,7 @@ impl ResidualPredictor {
     }
 
     fn bucket(&self) -> Bucket {
-        Bucket::fixed(self.mean)
+        Bucket::from_sigma(self.mean)
     }
 
     fn learn(&mut self, residual: i32, k: i32) {

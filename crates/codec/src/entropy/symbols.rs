@@ -114,7 +114,7 @@ pub struct Bucket {
 impl Bucket {
     /// Returns the bucket for σ in 2⁻⁸.
     #[inline]
-    pub(crate) fn from_sigma(sigma: u32) -> Bucket {
+    pub fn from_sigma(sigma: u32) -> Bucket {
         // At least 2⁻⁶, so that bucket 0 is the smallest.
         let s = sigma.max(4);
         let exponent = 31 - s.leading_zeros();
@@ -123,11 +123,6 @@ impl Bucket {
         let third = u32::from(mantissa >= 82570) + u32::from(mantissa >= 104_032);
         // Looked up, because a branch on the presence of low bits would be unpredictable.
         BUCKETS[(3 * (exponent - 2) + third) as usize % BUCKETS.len()]
-    }
-
-    /// Returns the bucket for a fixed σ in 2⁻⁸.
-    pub fn fixed(sigma: u32) -> Bucket {
-        Bucket::from_sigma(sigma)
     }
 
     /// Returns the cost of `k` in 2⁻⁸ bits, for the encoder's choices.

@@ -93,7 +93,7 @@ impl<const N: usize> ResidualScale<N> {
     }
 
     /// Returns the table for component `k`, after residuals whose sizes add up to `sum`.
-    #[inline]
+    #[inline(always)]
     fn bucket(&self, k: usize, sum: u32) -> Bucket {
         let own = match k {
             0 => RELATIVE_SIZE_ONE,
@@ -101,7 +101,7 @@ impl<const N: usize> ResidualScale<N> {
         };
         let sigma =
             u64::from(self.mean[k]) * u64::from(2 * RELATIVE_SIZE_ONE + 3 * self.neighbour_size + 3 * own);
-        Bucket::fixed((sigma / u64::from(8 * RELATIVE_SIZE_ONE)).min(1 << 28) as u32)
+        Bucket::from_sigma((sigma / u64::from(8 * RELATIVE_SIZE_ONE)).min(1 << 28) as u32)
     }
 
     #[inline]
@@ -197,20 +197,22 @@ struct ValueDecoder<'a, 'b, W> {
 }
 
 impl<W: Code> ValueCoder for ValueDecoder<'_, '_, W> {
-    #[inline]
+    #[inline(always)]
     fn code_residuals<const N: usize>(
         &mut self,
         v: usize,
         expected: &VertexPrediction<N>,
         scale: &ResidualScale<N>,
     ) -> [i32; N] {
-        let mut sum = 0;
-        std::array::from_fn(|k| {
+        // A loop, as calls of a closure are not inlined here.
+        let (mut sum, mut out) = (0, [0; N]);
+        for (k, out) in out.iter_mut().enumerate() {
             let residual = self.symbols.decode(scale.bucket(k, sum));
             sum += size(residual);
             self.out[k * self.count + v] = W::wrap32(expected.code(k, residual, self.grain) as u32);
-            residual
-        })
+            *out = residual;
+        }
+        out
     }
 }
 

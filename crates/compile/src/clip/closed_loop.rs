@@ -274,7 +274,7 @@ impl<'a> ClosedLoop<'a> {
             side: vec![1; c],
             flipped: vec![false; c],
             ratios: vec![NEUTRAL_RATIO; c],
-            bucket: vec![Bucket::fixed(256); c],
+            bucket: vec![Bucket::from_sigma(256); c],
             codes: vec![0; self.plan.codes_per_sample],
             object: vec![ObjectTransform::IDENTITY; n],
             error: vec![0.0; n],

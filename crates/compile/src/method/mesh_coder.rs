@@ -88,6 +88,11 @@ pub fn effort_ladder(options: &Arc<Options>) -> Vec<Arc<Options>> {
     }
 }
 
+/// Returns the options with the units of the preset fast.
+pub fn packed_units(options: &Arc<Options>) -> Arc<Options> {
+    Arc::new(Options { preset: Preset::Fast, ..Options::clone(options) })
+}
+
 /// Efforts that are tried; those between are seldom better than these, and often worse.
 const TRIED_EFFORTS: [u32; 5] = [2, 5, 6, 7, 9];
 /// Meshes with more points × frames than this are so large that the best effort does not depend on chance: up
@@ -161,8 +166,14 @@ impl MeshCoder {
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
         work.count_set();
+        // Bones of a small mesh take so few bytes that entropy coding with its tables may take more.
+        let is_skinned = best.as_ref().is_ok_and(|(_, coder)| coder.method() == Method::Skinned);
+        let packed: Vec<Arc<Options>> = match is_skinned && own.preset == Preset::Small {
+            true => tried_options(ladder, values).iter().map(packed_units).collect(),
+            false => Vec::new(),
+        };
         // Most work first, so that of equals it is taken.
-        for options in below.iter().rev() {
+        for options in below.iter().rev().chain(packed.iter().rev()) {
             work.trying("settings");
             let made = new(options).ok().map(|coder| size(&coder).map(|bytes| (bytes, coder)));
             work.count_set();

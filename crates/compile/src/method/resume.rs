@@ -8,13 +8,13 @@ use crate::mesh::plan::Plans;
 use crate::method::coder::Payload;
 use crate::method::coder::StreamCoder;
 use crate::method::coder::{KnownKey, KnownKeys};
-use crate::method::mesh_coder::{CoderInput, MeshCoder, effort_ladder, part_coders};
+use crate::method::mesh_coder::{CoderInput, MeshCoder, effort_ladder, packed_units, part_coders};
 use crate::method::normal_coder::NormalCoder;
 use crate::method::particles::ParticlesCoder;
 use crate::method::skin;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
-use meshreel_options::Options;
+use meshreel_options::{Options, Preset};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -64,6 +64,8 @@ impl MeshCoder {
         let options = ladder.iter().find(|options| options.effort == decided.effort);
         let options =
             options.ok_or_else(|| Error::Malformed { what: "an effort that was not tried".into() })?;
+        let packed = if decided.packed { packed_units(options) } else { options.clone() };
+        let options = &packed;
         let mut coder = MeshCoder::empty(input, schedule, options)?;
         let schedule = coder.schedule;
         let bad = || Error::Malformed { what: format!("{}: its streams", plan.path) };
@@ -154,6 +156,7 @@ impl MeshCoder {
             error_bound: self.plan.error_bound,
             explicit_normals: self.plan.explicit_normals,
             effort: self.options.effort,
+            packed: self.options.preset == Preset::Fast,
             static_checksum: self.static_checksum(),
             streams: streams.collect(),
             normals: self.normals.iter().map(|n| n.as_ref().map(|n| n.static_bytes().to_vec())).collect(),

@@ -84,7 +84,7 @@ impl ExpectedSize {
     /// Returns the table for the class.
     #[inline(always)]
     fn class(&self) -> Bucket {
-        Bucket::fixed(if self.moving { 60 } else { 8 })
+        Bucket::from_sigma(if self.moving { 60 } else { 8 })
     }
 
     /// Exchanges classes 0 and 1 if the node is expected to move.
@@ -110,7 +110,7 @@ impl ExpectedSize {
     fn bucket(&self, bases: [u64; 2], rows: &[[u32; 4]; 2], c: usize, fine: u8) -> Bucket {
         let after = usize::from(c > 0);
         let sigma = bases[after] + u64::from(rows[after][3]) * ((self.sum * RECIPROCALS[c]) >> 16);
-        Bucket::fixed((sigma << fine >> 3).min(MAX_SIGMA) as u32)
+        Bucket::from_sigma((sigma << fine >> 3).min(MAX_SIGMA) as u32)
     }
 }
 
@@ -356,7 +356,7 @@ pub(super) fn buckets(
     let mut expected = expected_size(around);
     let rows = rows(around.references.level, around.references.beside.is_some());
     let components = components(moves);
-    let mut out = [Bucket::fixed(0); MAX_COMPONENTS];
+    let mut out = [Bucket::from_sigma(0); MAX_COMPONENTS];
     for (c, out) in out.iter_mut().enumerate().take(components) {
         *out = expected.bucket(expected.bases(rows, slot(moves, c)), rows, c, fine);
         expected.sum += kappa(k[c], fine, 0).unsigned_abs();

@@ -584,7 +584,7 @@ impl LaneSample<'_> {
     /// Codes the shift.
     #[inline(always)]
     fn code_shift<S: SymbolCoder>(&mut self, lane: usize, symbols: &mut S) -> Result<(), Corrupt> {
-        let [shift] = symbols.code([lane], [Bucket::fixed(SHIFT_SIGMA)], [i32::from(self.shift)]);
+        let [shift] = symbols.code([lane], [Bucket::from_sigma(SHIFT_SIGMA)], [i32::from(self.shift)]);
         self.shift = match i8::try_from(shift) {
             Ok(shift) if (STRIPPED..=MAX_SHIFT).contains(&shift) => shift,
             _ => return Err(Corrupt("clip: steps of a sample out of range")),

@@ -209,82 +209,91 @@ struct FramePrediction<const N: usize> {
     class: usize,
 }
 
-impl<W: Code> ParticleBasis<'_, W> {
-    /// Predicts a point from other frames.
-    #[inline]
-    fn predict_from_frames<const N: usize>(&self, v: usize) -> FramePrediction<N> {
-        let mask = frame_mask(&self.frame_points[v]);
-        let frames = mask.count_ones();
-        if frames == 0 {
-            return FramePrediction { frames: [0; N], class: 0 };
-        }
-        if let Some(frames) = self.resting(v).filter(|_| frames > 1) {
-            return FramePrediction { frames, class: REST_CLASS };
-        }
-        let said = self.weighted_frames(v, &self.weights.frames[mask], &self.weights.bias[mask]);
-        let class = if frames == 1 { 1 } else { self.motion_class::<N>(v, mask) };
-        FramePrediction { frames: said, class }
+/// The values of a point in the frames that have it; zeros for others.
+struct FrameValues<const N: usize> {
+    values: [[u32; N]; MAX_REFERENCES],
+    mask: usize,
+}
+
+impl<const N: usize> FrameValues<N> {
+    /// Returns the values if they are the same in all frames that have the point; `None` without such frames.
+    #[inline(always)]
+    fn resting(&self) -> Option<[i32; N]> {
+        let first = self.values.get(self.mask.trailing_zeros() as usize)?;
+        let same = (self.values.iter().enumerate())
+            .fold(true, |all, (r, other)| all & (self.mask >> r & 1 == 0 || other == first));
+        same.then(|| first.map(|v| v as i32))
     }
 
-    /// Returns the values of a point in a frame.
-    #[inline]
-    fn value<const N: usize>(&self, v: usize, r: usize) -> [u32; N] {
-        let (frame, at) = (self.frames[r], self.frame_points[v][r] as usize);
-        std::array::from_fn(|k| frame[k * (frame.len() / N) + at].to_u32())
-    }
-
-    /// Returns the values of a point if they are the same in all frames that have it.
-    #[inline]
-    fn resting<const N: usize>(&self, v: usize) -> Option<[i32; N]> {
-        let mut all = (0..self.frames.len())
-            .filter(|&r| self.frame_points[v][r] != NO_POINT)
-            .map(|r| self.value::<N>(v, r));
-        let first = all.next()?;
-        all.all(|other| other == first).then(|| first.map(|v| v as i32))
+    /// Returns the weighted sum of the values.
+    #[inline(always)]
+    fn weighted(&self, weights: &[i32; MAX_REFERENCES], bias: &[i32; 4]) -> [i32; N] {
+        let mut out = [0; N];
+        for (k, out) in out.iter_mut().enumerate() {
+            let mut sum = i64::from(FRAME_WEIGHT_ONE / 2) + (i64::from(bias[k]) << 6);
+            for (values, weight) in self.values.iter().zip(weights) {
+                sum += i64::from(*weight) * i64::from(values[k]);
+            }
+            *out = (sum >> 8) as i32;
+        }
+        out
     }
 
     /// Returns the class of a moving point, by the difference between the predictions from all frames and
     /// from two.
-    #[inline]
-    fn motion_class<const N: usize>(&self, v: usize, mask: usize) -> usize {
-        let two = first_two(mask);
+    #[inline(always)]
+    fn motion_class(&self, masks: &Masks, grain: i32) -> usize {
+        let two = first_two(self.mask);
         let distance = |a: [i32; N], b: [i32; N]| {
             let sides = a.iter().zip(&b).map(|(a, b)| u64::from(a.wrapping_sub(*b).unsigned_abs()));
             sides.sum::<u64>()
         };
-        let unrest = if mask == two {
+        let unrest = if self.mask == two {
             let (a, b) = (two.trailing_zeros() as usize, two.ilog2() as usize);
-            let [a, b] = [a, b].map(|r| self.value::<N>(v, r).map(|v| v as i32));
+            let [a, b] = [a, b].map(|r| self.values[r].map(|v| v as i32));
             distance(a, b) / 4
         } else {
             let [all, line] =
-                [mask, two].map(|mask| self.weighted_frames(v, &self.masks.default_weights[mask], &[0; 4]));
+                [self.mask, two].map(|mask| self.weighted(&masks.default_weights[mask], &[0; 4]));
             distance(all, line)
         };
-        let grain = u64::from(self.weights.grain.unsigned_abs().max(1));
+        let grain = u64::from(grain.unsigned_abs().max(1));
         REST_CLASS + 1 + UNREST.iter().filter(|&&least| unrest >= u64::from(least) * grain).count()
     }
+}
 
-    /// Returns the weighted sum of the values in other frames.
-    #[inline]
-    fn weighted_frames<const N: usize>(
-        &self,
-        v: usize,
-        weights: &[i32; MAX_REFERENCES],
-        bias: &[i32; 4],
-    ) -> [i32; N] {
-        let mut sums: [i64; N] =
-            std::array::from_fn(|k| i64::from(FRAME_WEIGHT_ONE / 2) + (i64::from(bias[k]) << 6));
-        for ((frame, &at), &weight) in self.frames.iter().zip(&self.frame_points[v]).zip(weights) {
-            if at == NO_POINT {
-                continue;
-            }
-            let count = frame.len() / N;
-            for (k, sum) in sums.iter_mut().enumerate() {
-                *sum += i64::from(weight) * i64::from(frame[k * count + at as usize].to_u32());
+impl<W: Code> ParticleBasis<'_, W> {
+    /// Predicts a point from other frames.
+    #[inline(always)]
+    fn predict_from_frames<const N: usize>(&self, v: usize) -> FramePrediction<N> {
+        let values = self.values::<N>(v);
+        let mask = values.mask;
+        if mask == 0 {
+            return FramePrediction { frames: [0; N], class: 0 };
+        }
+        let is_single = mask & (mask - 1) == 0;
+        if !is_single && let Some(frames) = values.resting() {
+            return FramePrediction { frames, class: REST_CLASS };
+        }
+        let frames = values.weighted(&self.weights.frames[mask], &self.weights.bias[mask]);
+        let class = if is_single { 1 } else { values.motion_class(self.masks, self.weights.grain) };
+        FramePrediction { frames, class }
+    }
+
+    /// Returns the values of a point in the frames that have it.
+    #[inline(always)]
+    fn values<const N: usize>(&self, v: usize) -> FrameValues<N> {
+        let mut out = FrameValues { values: [[0; N]; MAX_REFERENCES], mask: 0 };
+        for (r, (frame, &at)) in self.frames.iter().zip(&self.frame_points[v]).enumerate() {
+            if at != NO_POINT {
+                let count = frame.len() / N;
+                out.mask |= 1 << r;
+                for (k, value) in out.values[r].iter_mut().enumerate() {
+                    *value = frame[k * count + at as usize].to_u32();
+                }
             }
         }
-        sums.map(|sum| (sum >> 8) as i32)
+        out
     }
 
     fn is_curve(&self) -> bool {
@@ -475,7 +484,7 @@ fn fitted<W: Code, const N: usize>(
     let code = |v: usize, k: usize| codes[k * count + v].to_u32() as i32;
     let mut weights = *basis.weights;
     for mask_of in masks.used_masks() {
-        let moves = |v: usize| mask_of.count_ones() == 1 || basis.resting::<N>(v).is_none();
+        let moves = |v: usize| mask_of.count_ones() == 1 || basis.values::<N>(v).resting().is_none();
         let points: Vec<usize> =
             (0..count).filter(|&v| frame_mask(&basis.frame_points[v]) == mask_of && moves(v)).collect();
         if points.len() < MIN_POINTS_TO_FIT {
@@ -483,7 +492,7 @@ fn fitted<W: Code, const N: usize>(
         }
         let bits = |weights: &[i32; MAX_REFERENCES], bias: &[i32; 4]| -> f64 {
             let left = points.iter().map(|&v| {
-                let says = basis.weighted_frames::<N>(v, weights, bias);
+                let says = basis.values::<N>(v).weighted(weights, bias);
                 (0..N)
                     .map(|k| f64::from(code(v, k).wrapping_sub(says[k]).unsigned_abs()).ln_1p())
                     .sum::<f64>()
@@ -518,7 +527,7 @@ fn least_distances<W: Code, const N: usize>(
     let rows: Vec<([f64; MAX_REFERENCES], f64, usize)> = points
         .iter()
         .flat_map(|&v| {
-            let all: Vec<[u32; N]> = inside.iter().map(|&r| basis.value::<N>(v, r)).collect();
+            let all: Vec<[u32; N]> = inside.iter().map(|&r| basis.values::<N>(v).values[r]).collect();
             (0..N).map(move |k| {
                 let base = f64::from(all[0][k]);
                 let mut row = [0.0; MAX_REFERENCES];
