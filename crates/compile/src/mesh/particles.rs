@@ -84,8 +84,8 @@ pub fn point_attributes(mesh: &Mesh) -> Vec<CustomAttribute> {
 /// Examines all frames: number and positions of points, whether they have ids, and which channels are present
 /// in every frame.
 ///
-/// If all frames have the same points, these get a layout, unless frames are coded one by one (`persistent`).
-pub fn prepare(source: &MeshSource, persistent: bool, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
+/// If all frames have the same points, these get a layout in files with temporal layers (`layered`).
+pub fn prepare(source: &MeshSource, layered: bool, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
     let mesh = &*source.mesh;
     let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
     let mut own = PreparedParticles { ids: has_ids(source, &mut remark)?, ..PreparedParticles::default() };
@@ -93,7 +93,7 @@ pub fn prepare(source: &MeshSource, persistent: bool, remarks: &mut Vec<Remark>)
     let (mut lost, mut mended) = (0, 0);
     let (mut count, mut curves) = (usize::MAX, Vec::new());
     let mut placed = Vec::new();
-    let mut comparison = FrameComparison { same: persistent, ..FrameComparison::default() };
+    let mut comparison = FrameComparison { same: layered, ..FrameComparison::default() };
     for frame in 0..source.times.len() {
         let at = FramePoints::read(source, own.ids, frame)?;
         (lost, mended) = (lost + at.left_out, mended + at.replaced);

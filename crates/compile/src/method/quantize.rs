@@ -458,10 +458,10 @@ fn choose_by_trials(
     let Some(of_guess) = trials.bytes(tried, guess, false) else {
         return Arc::make_mut(plan).quantize(guess, false, options, &mut Vec::new());
     };
-    // Skins are not tried here.
     if is_patch {
         plan.skin_search.take_weighting(search);
     }
+    // Trials only tell whether skins are likely.
     let mut likely = found.were_likely();
     if likely && is_patch {
         likely = may_be_skinned(plan, schedule, options)?
@@ -654,12 +654,13 @@ fn choose_frames_of_points(
         estimate_size(&coder, schedule, sample, options)
     };
     let radius = plan.error_bound;
-    let as_mesh = bytes(plan)?;
+    // A form that fails is not taken; if both do, the compile of the mesh reports why.
+    let as_mesh = bytes(plan).unwrap_or(u64::MAX);
     let Some(layout) = exchange_layout(plan, None) else {
         return Ok(());
     };
     Arc::make_mut(plan).quantize(radius, false, options, &mut Vec::new())?;
-    if bytes(plan)? < as_mesh {
+    if bytes(plan).is_ok_and(|bytes| bytes < as_mesh) {
         return Ok(());
     }
     exchange_layout(plan, Some(layout));
@@ -671,7 +672,10 @@ fn exchange_layout(plan: &mut Arc<MeshPlan>, layout: Option<Arc<FixedLayout>>) -
     let plan = Arc::make_mut(plan);
     let prepared = Arc::get_mut(&mut plan.prepared)?;
     plan.method = if layout.is_some() { Method::Soft } else { Method::Particles };
+    // Made again with a layout; particles have none of it.
     plan.bases.clear();
+    plan.static_error.clear();
+    (plan.has_table, plan.table) = Default::default();
     std::mem::replace(&mut prepared.fixed, layout)
 }
 
