@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::values::particles::point_set::PointSet;
 use meshreel_codec::values::particles::ParticleKind;
+use meshreel_codec::values::particles::point_set::PointSet;
 use meshreel_fuzz::Numbers;
 
 fuzz_target!(|data: &[u8]| {
