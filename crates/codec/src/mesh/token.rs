@@ -164,10 +164,10 @@ pub fn magnitude(q: [i32; 3]) -> i32 {
     sum.min(4095) as i32
 }
 
-/// Returns a 16-bit residual together with its magnitude.
+/// Returns a residual together with its magnitude.
 #[inline(always)]
-pub(in crate::mesh) fn with_magnitude(q: [i32; 3]) -> [i16; 4] {
-    [q[0] as i16, q[1] as i16, q[2] as i16, magnitude(q) as i16]
+pub(in crate::mesh) fn with_magnitude<W: FixedPoint>(q: [i32; 3]) -> [W; 4] {
+    [W::wrap(q[0]), W::wrap(q[1]), W::wrap(q[2]), W::wrap(magnitude(q))]
 }
 
 /// Writes raw bits, lowest first.

@@ -13,11 +13,13 @@ use super::neighbour_plan::NeighbourPlan;
 use super::static_part::StaticPart;
 use super::unit::{DecodedPoint, UnitBody, UnitResiduals};
 use crate::mesh::blocks::{BLOCK, BUNDLE, PointBlock, blocks, scratch_len};
+use crate::mesh::pack::narrow::PackedStream;
 use crate::mesh::registers::Register;
 use crate::mesh::table_sets::DecodingTables;
 use crate::mesh::{tables, token};
 use crate::quantize::fixed_point::FixedPoint;
 use crate::schedule::MAX_REFERENCES;
+use crate::simd::doubles::Doubles;
 use fearless_simd::Simd;
 
 /// A block of one frame whose residuals are wanted, with the values that their contexts depend on.
@@ -61,23 +63,19 @@ pub(super) fn magnitudes<R: Register<Number = i32>>(block: &BlockContext<R>) -> 
     out
 }
 
-/// Residuals of 32-bit positions as the scalar decoder reads them.
-pub(super) struct ScalarResiduals<'a, 'b> {
-    pub body: &'a mut UnitBody<'b>,
-    pub tables: &'a DecodingTables,
+/// Residuals of 32-bit positions, with the tokens of the scalar decoder.
+struct WideResiduals<'a, 'b> {
+    body: &'a mut UnitBody<'b>,
+    /// The residuals, if they are packed.
+    packed: Option<PackedStream<'b>>,
+    tables: &'a DecodingTables,
 }
 
-impl<R: Register<Number = i32>> ResidualBlocks<R> for ScalarResiduals<'_, '_> {
+impl WideResiduals<'_, '_> {
+    /// Reads the tokens of a block one by one; returns residuals with their magnitudes.
     #[inline(always)]
-    fn next_block(&mut self, block: &BlockContext<R>) -> Option<R::Block> {
-        self.body.start_block::<i32>(block.count);
-        if !self.body.has_residuals() {
-            return None;
-        }
-        let [near, past] = match self.body.source {
-            UnitResiduals::Tokens(_) => magnitudes(block),
-            _ => [[0; BLOCK]; 2],
-        };
+    fn tokens<R: Register<Number = i32>>(&mut self, block: &BlockContext<R>) -> PointBlock<i32> {
+        let [near, past] = magnitudes(block);
         let mut rows = [[0; 4]; BLOCK];
         for (i, row) in rows.iter_mut().enumerate().take(block.count) {
             let context = || {
@@ -90,6 +88,18 @@ impl<R: Register<Number = i32>> ResidualBlocks<R> for ScalarResiduals<'_, '_> {
             let q = self.body.next_residual::<i32>(self.tables, block.first_vertex + i, context);
             *row = [q[0], q[1], q[2], token::magnitude(q)];
         }
+        rows
+    }
+}
+
+impl<R: Register<Number = i32, Simd: Doubles>> ResidualBlocks<R> for WideResiduals<'_, '_> {
+    #[inline(always)]
+    fn next_block(&mut self, block: &BlockContext<R>) -> Option<R::Block> {
+        let rows = match (&mut self.packed, &self.body.source) {
+            (Some(packed), _) => packed.block::<_, i32>(block.simd, block.count)?,
+            (None, UnitResiduals::Tokens(_)) => self.tokens(block),
+            _ => return None,
+        };
         let mut out = *block.predicted;
         for (i, out) in out.as_mut().iter_mut().enumerate() {
             *out = R::load(block.simd, &rows[R::VECTORS * i..]);
@@ -122,12 +132,24 @@ impl<N: FixedPoint> Arguments<'_, '_, N> {
 }
 
 /// Decodes a bundle of 32-bit positions.
-pub(super) fn run<R: Register<Number = i32>>(simd: R::Simd, arguments: Arguments<i32>, body: &mut UnitBody) {
+pub(super) fn run<R: Register<Number = i32, Simd: Doubles>>(
+    simd: R::Simd,
+    arguments: Arguments<i32>,
+    body: &mut UnitBody,
+) {
     let tables = &*arguments.s.tables;
+    let packed = match &body.source {
+        UnitResiduals::Packed(p) => Some(PackedStream::new(p)),
+        _ => None,
+    };
+    let mut residuals = WideResiduals { body, packed, tables };
     simd.vectorize(
         #[inline(always)]
-        || decode::<R, _>(simd, arguments, &mut ScalarResiduals { body, tables }),
+        || decode::<R, _>(simd, arguments, &mut residuals),
     );
+    if let (Some(fields), UnitResiduals::Packed(p)) = (residuals.packed, &mut residuals.body.source) {
+        fields.put_back(p);
+    }
 }
 
 /// Decodes a bundle. Must be inlined into a function of the instruction set.

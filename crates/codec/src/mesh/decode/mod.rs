@@ -59,7 +59,7 @@ use crate::simd::isa::Isa;
 use bundle::{Bundle, ReferenceFrame};
 use fearless_simd::i32x4;
 #[cfg(target_arch = "x86_64")]
-use fearless_simd::{i32x8, i32x16};
+use fearless_simd::i32x8;
 use kernel::Arguments;
 #[cfg(target_arch = "x86_64")]
 use tokens::avx512::TokenTables;
@@ -137,22 +137,20 @@ impl Width for i32 {
         out: &mut [&mut [DecodedPoint<i32>]],
         scratch: &mut [DecodedPoint<i32>],
     ) {
+        #[cfg(target_arch = "x86_64")]
+        let tokens = matches!(body.source, UnitResiduals::Tokens(_));
         if let Some(plan) = &s.plan {
             let arguments = Arguments { plan, s, bundle, out, scratch };
             match isa.chosen() {
                 _ if !arguments.fit() => {}
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx2(avx2) => {
-                    let Some(avx512) = avx2.avx512() else {
-                        return kernel::run::<i32x8<_>>(avx2.token(), arguments, body);
-                    };
-                    match (&mut body.source, TokenTables::new(&s.tables)) {
-                        (UnitResiduals::Tokens(tokens), Some(tables)) => {
-                            tokens::avx512::decode_wide(avx512, arguments, tables, tokens);
+                    return match avx2.avx512() {
+                        Some(isa) if !tokens || TokenTables::new(&s.tables).is_some() => {
+                            tokens::avx512::decode_wide(isa, arguments, &mut body.source)
                         }
-                        _ => kernel::run::<i32x16<_>>(avx512.token(), arguments, body),
-                    }
-                    return;
+                        _ => kernel::run::<i32x8<_>>(avx2.token(), arguments, body),
+                    };
                 }
                 Isa::Narrow(isa) => return kernel::run::<i32x4<_>>(isa.token(), arguments, body),
                 _ => {}

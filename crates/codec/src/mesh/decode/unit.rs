@@ -172,15 +172,6 @@ impl<'a> UnitBody<'a> {
         token::residual::<W>(token, k, &mut t.raw)
     }
 
-    /// `true` if the current block may have nonzero residuals.
-    pub(in crate::mesh) fn has_residuals(&self) -> bool {
-        match self.source {
-            UnitResiduals::Zero => false,
-            UnitResiduals::Tokens(_) => true,
-            UnitResiduals::Packed(_) => self.block.is_some(),
-        }
-    }
-
     pub(in crate::mesh) fn finish(&self) -> Result<(), Corrupt> {
         let finished = match &self.source {
             UnitResiduals::Zero => true,

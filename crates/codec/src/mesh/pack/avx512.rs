@@ -2,10 +2,12 @@
 
 #![allow(unsafe_code)]
 
+use crate::mesh::blocks::PointBlock;
 use crate::mesh::pack::{self, Unpacker};
 use crate::mesh::registers::avx2::Padded;
 use crate::mesh::registers::avx512::{AXES, Vectors, kernel};
-use crate::mesh::token::{self, BitReader};
+use crate::mesh::token::BitReader;
+use crate::quantize::fixed_point::FixedPoint;
 use std::arch::x86_64::*;
 
 /// The sections of packed residuals, with the read position in each.
@@ -16,7 +18,7 @@ pub struct PackedStream<'a> {
     code: usize,
     masks: &'a [u8],
     mask: usize,
-    fields: Padded<'a>,
+    rest: Padded<'a>,
     bit: usize,
 }
 
@@ -79,7 +81,7 @@ impl<'a> PackedStream<'a> {
             code: p.codes.position(),
             masks: p.masks,
             mask: p.mask,
-            fields: Padded::new(p.fields.bytes()),
+            rest: Padded::new(p.fields.bytes()),
             bit: p.fields.position(),
         }
     }
@@ -88,7 +90,7 @@ impl<'a> PackedStream<'a> {
         p.flags = BitReader::at_bit(self.flags, self.flag);
         p.codes = BitReader::at_bit(self.codes, self.code);
         p.mask = self.mask;
-        p.fields = BitReader::at_bit(self.fields.bytes, self.bit);
+        p.fields = BitReader::at_bit(self.rest.bytes, self.bit);
     }
 
     /// Moves to the next block; `true` if it is not all zero.
@@ -103,11 +105,42 @@ impl<'a> PackedStream<'a> {
     kernel! {
     /// Decodes the residuals of a block that is not all zero, for the active vertices, with their magnitudes.
     pub unsafe fn block(&mut self, active: __mmask16) -> Vectors {
+        // SAFETY: the conditions are those of the enclosing function; 128 bytes.
+        unsafe {
+            self.fields(active).unwrap_or_else(|| {
+                let out = self.whole::<i16>(active.count_ones() as usize);
+                let from = out.as_ptr();
+                [_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(8).cast())]
+            })
+        }
+    }
+    }
+
+    kernel! {
+    /// The same for residuals of 32 bits.
+    pub unsafe fn wide_block(&mut self, active: __mmask16) -> [__m512i; 4] {
+        // SAFETY: the conditions are those of the enclosing function; 256 bytes.
+        unsafe {
+            let Some([a, b]) = self.fields(active) else {
+                let out = self.whole::<i32>(active.count_ones() as usize);
+                let from = out.as_ptr();
+                return [0, 4, 8, 12].map(|v| _mm512_loadu_si512(from.add(v).cast()));
+            };
+            let low = |half: __m512i| _mm512_cvtepi16_epi32(_mm512_castsi512_si256(half));
+            let high = |half: __m512i| _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64::<1>(half));
+            [low(a), high(a), low(b), high(b)]
+        }
+    }
+    }
+
+    kernel! {
+    /// Decodes the next block, which is not all zero, unless its fields have full width.
+    unsafe fn fields(&mut self, active: __mmask16) -> Option<Vectors> {
         let byte = self.codes.get(self.code >> 3).copied().unwrap_or(0);
         let code = u32::from(byte) >> (self.code & 4) & 15;
         self.code += 4;
         let (mask, w) = match code {
-            pack::WHOLE => return self.whole(active.count_ones() as usize),
+            pack::WHOLE => return None,
             pack::DENSE.. => (active, code - pack::DENSE + 1),
             _ => {
                 let bytes = self.masks.get(2 * self.mask..2 * self.mask + 2);
@@ -118,10 +151,10 @@ impl<'a> PackedStream<'a> {
         let [left, right] = SHIFTS[w as usize & 15].map(|s| _mm512_set1_epi64(s));
         // SAFETY: the conditions are those of the enclosing function.
         unsafe {
-            [
+            Some([
                 self.half(mask as u8, w as usize, left, right),
                 self.half((mask >> 8) as u8, w as usize, left, right),
-            ]
+            ])
         }
     }
     }
@@ -130,7 +163,7 @@ impl<'a> PackedStream<'a> {
     /// Decodes the fields of those of eight vertices that are in `mask`.
     unsafe fn half(&mut self, mask: u8, w: usize, left: __m512i, right: __m512i) -> __m512i {
         let deal = &FIELD_POSITIONS[w][self.bit & 7];
-        let from = self.fields.pointer(self.bit >> 3);
+        let from = self.rest.pointer(self.bit >> 3);
         self.bit += mask.count_ones() as usize * (1 + 3 * w);
         // SAFETY: 128 bytes can be read, and a table has 64.
         let (bytes, from, first) = unsafe {
@@ -155,25 +188,11 @@ impl<'a> PackedStream<'a> {
     }
     }
 
-    #[cold]
-    #[target_feature(
-        enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,avx2,bmi1,bmi2,popcnt"
-    )]
     /// Decodes the full-width fields of `count` vertices.
-    fn whole(&mut self, count: usize) -> Vectors {
-        let mut bits = BitReader::at_bit(self.fields.bytes, self.bit);
-        let mut out = [[0i16; 4]; 16];
-        for q in &mut out[..count] {
-            for v in &mut q[..3] {
-                *v = bits.read(16) as i16;
-            }
-            q[3] = token::magnitude([0, 1, 2].map(|k| i32::from(q[k]))) as i16;
-        }
+    fn whole<W: FixedPoint>(&mut self, count: usize) -> PointBlock<W> {
+        let mut bits = BitReader::at_bit(self.rest.bytes, self.bit);
+        let out = pack::narrow::whole(&mut bits, count);
         self.bit = bits.position();
-        // SAFETY: 128 bytes.
-        unsafe {
-            let from = out.as_ptr();
-            [_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(8).cast())]
-        }
+        out
     }
 }

@@ -5,6 +5,7 @@
 use crate::mesh::blocks::{BLOCK, PointBlock};
 use crate::mesh::pack::{self, Unpacker};
 use crate::mesh::token::{BitReader, with_magnitude};
+use crate::quantize::fixed_point::FixedPoint;
 use crate::simd::doubles::{self, Doubles};
 use fearless_simd::prelude::*;
 use fearless_simd::{i32x8, u32x4};
@@ -21,10 +22,10 @@ impl<'a> PackedStream<'a> {
         *p = self.0.clone();
     }
 
-    /// Decodes the residuals of a block of `count` vertices; entries beyond them are unspecified. `None` if
-    /// all are zero.
+    /// Decodes the residuals of a block of `count` vertices, with their magnitudes; entries beyond them are
+    /// unspecified. `None` if all are zero.
     #[inline(always)]
-    pub fn block<S: Doubles>(&mut self, simd: S, count: usize) -> Option<PointBlock<i16>> {
+    pub fn block<S: Doubles, W: FixedPoint>(&mut self, simd: S, count: usize) -> Option<PointBlock<W>> {
         let own = &mut self.0;
         if own.flags.read(1) == 0 {
             return None;
@@ -34,14 +35,14 @@ impl<'a> PackedStream<'a> {
             pack::WHOLE => whole(&mut own.fields, count),
             pack::DENSE.. => {
                 let all = ((1u32 << count) - 1) as u16;
-                each(simd, &mut own.fields, all, code - pack::DENSE)
+                each(simd, &mut own.fields, all, code - pack::DENSE).map(W::from_i16)
             }
             _ => {
                 let at = 2 * own.mask;
                 own.mask += 1;
                 let bytes = own.masks.get(at..at + 2);
                 let mask = bytes.map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
-                each(simd, &mut own.fields, mask, code)
+                each(simd, &mut own.fields, mask, code).map(W::from_i16)
             }
         })
     }
@@ -104,11 +105,11 @@ fn window(bytes: &[u8], at: usize) -> [u8; 16] {
 
 /// Decodes the full-width fields of `count` vertices.
 #[cold]
-fn whole(fields: &mut BitReader, count: usize) -> PointBlock<i16> {
-    let mut out = [[0; 4]; BLOCK];
+pub(super) fn whole<W: FixedPoint>(fields: &mut BitReader, count: usize) -> PointBlock<W> {
+    let mut out = [[W::default(); 4]; BLOCK];
     for out in &mut out[..count] {
-        let mut axis = || fields.read(16) as i16;
-        *out = with_magnitude([axis(), axis(), axis()].map(i32::from));
+        let mut axis = || W::wrap(fields.read(W::BITS) as i32).to_i32();
+        *out = with_magnitude([axis(), axis(), axis()]);
     }
-    bytemuck::cast(out)
+    out
 }

@@ -53,48 +53,58 @@ pub(in crate::mesh::decode) fn decode(
     simd.vectorize(
         #[inline(always)]
         || {
-            let input = match (&*source, tables) {
-                (UnitResiduals::Tokens(t), Some(tables)) => {
-                    // SAFETY: the token proves that AVX-512 is available.
-                    Input::Tokens((unsafe { TokenStream::new(t) }, tables))
-                }
-                (UnitResiduals::Packed(p), _) => Input::Packed(PackedStream::new(p)),
-                _ => Input::Zero,
-            };
-            let mut residuals = Residuals(input);
+            let mut residuals = Residuals::new(source, tables);
             kernel::decode::<i16x32<Avx512>, _>(simd, arguments, &mut residuals);
-            match (&residuals.0, source) {
-                // SAFETY: as above.
-                (Input::Tokens((stream, _)), UnitResiduals::Tokens(t)) => unsafe { stream.put_back(t) },
-                (Input::Packed(fields), UnitResiduals::Packed(p)) => fields.put_back(p),
-                _ => {}
-            }
+            residuals.put_back(source);
         },
     );
 }
 
-/// Decodes a bundle of 32-bit positions with tokens.
+/// Decodes a bundle of 32-bit positions. Tokens need tables.
 pub(in crate::mesh::decode) fn decode_wide(
     isa: isa::Avx512,
     arguments: Arguments<i32>,
-    tables: TokenTables,
-    tokens: &mut CodedTokens,
+    source: &mut UnitResiduals,
 ) {
     let simd = isa.token();
+    let tables = TokenTables::new(&arguments.s.tables);
     simd.vectorize(
         #[inline(always)]
         || {
-            // SAFETY: the token proves that AVX-512 is available.
-            let mut residuals = WideResiduals { stream: unsafe { TokenStream::new(tokens) }, tables };
+            let mut residuals = Residuals::new(source, tables);
             kernel::decode::<i32x16<Avx512>, _>(simd, arguments, &mut residuals);
-            // SAFETY: as above.
-            unsafe { residuals.stream.put_back(tokens) };
+            residuals.put_back(source);
         },
     );
 }
 
-/// Created in [`decode`] only, where AVX-512 is available.
+/// Created in [`decode`] and [`decode_wide`] only, where AVX-512 is available.
 struct Residuals<'a, 't>(Input<(TokenStream<'a>, TokenTables<'t>), PackedStream<'a>>);
+
+impl<'a, 't> Residuals<'a, 't> {
+    #[inline(always)]
+    fn new(source: &UnitResiduals<'a>, tables: Option<TokenTables<'t>>) -> Residuals<'a, 't> {
+        Residuals(match (source, tables) {
+            // SAFETY: AVX-512 is available.
+            (UnitResiduals::Tokens(t), Some(tables)) => {
+                Input::Tokens((unsafe { TokenStream::new(t) }, tables))
+            }
+            (UnitResiduals::Packed(p), _) => Input::Packed(PackedStream::new(p)),
+            _ => Input::Zero,
+        })
+    }
+
+    /// Moves the unit to where these have been read.
+    #[inline(always)]
+    fn put_back(&self, source: &mut UnitResiduals<'a>) {
+        match (&self.0, source) {
+            // SAFETY: AVX-512 is available.
+            (Input::Tokens((stream, _)), UnitResiduals::Tokens(t)) => unsafe { stream.put_back(t) },
+            (Input::Packed(fields), UnitResiduals::Packed(p)) => fields.put_back(p),
+            _ => {}
+        }
+    }
+}
 
 impl ResidualBlocks<i16x32<Avx512>> for Residuals<'_, '_> {
     #[inline(always)]
@@ -145,25 +155,28 @@ fn fourths([a, b]: Vectors) -> __m512i {
 }
 }
 
-/// Created in [`decode_wide`] only, where AVX-512 is available.
-struct WideResiduals<'a, 't> {
-    stream: TokenStream<'a>,
-    tables: TokenTables<'t>,
-}
-
-impl ResidualBlocks<i32x16<Avx512>> for WideResiduals<'_, '_> {
+impl ResidualBlocks<i32x16<Avx512>> for Residuals<'_, '_> {
     #[inline(always)]
     fn next_block(&mut self, block: &BlockContext<i32x16<Avx512>>) -> Option<[i32x16<Avx512>; 4]> {
         let simd = block.predicted[0].token();
-        let [near, past] = kernel::magnitudes(block);
         let active = ((1u32 << block.count) - 1) as u16;
-        let (near, past) = (i32x16::simd_from(simd, near), i32x16::simd_from(simd, past));
         // SAFETY: AVX-512 is available, and contexts are those of the tables.
         let vectors = unsafe {
-            // A damaged file may give any value here, so negative ones are set to 0.
-            let (near, past) = (near.max(0).into(), past.max(0).into());
-            let context = TablesAndShifts::new(self.tables.lookup, block.layer, near, past);
-            wide_vectors(self.stream.axes_block(self.tables.lookup, self.tables.slots, context, active)?)
+            match &mut self.0 {
+                Input::Zero => return None,
+                Input::Packed(fields) => match fields.next() {
+                    true => fields.wide_block(active),
+                    false => return None,
+                },
+                Input::Tokens((stream, tables)) => {
+                    let [near, past] = kernel::magnitudes(block);
+                    let (near, past) = (i32x16::simd_from(simd, near), i32x16::simd_from(simd, past));
+                    // A damaged file may give any value here, so negative ones are set to 0.
+                    let (near, past) = (near.max(0).into(), past.max(0).into());
+                    let context = TablesAndShifts::new(tables.lookup, block.layer, near, past);
+                    wide_vectors(stream.axes_block(tables.lookup, tables.slots, context, active)?)
+                }
+            }
         };
         let [a, b, c, d] = vectors;
         Some([a.simd_into(simd), b.simd_into(simd), c.simd_into(simd), d.simd_into(simd)])

@@ -56,7 +56,7 @@ impl<S: Doubles> ResidualBlocks<i16x8<S>> for Residuals<'_, '_> {
     fn next_block(&mut self, block: &BlockContext<i16x8<S>>) -> Option<[i16x8<S>; BLOCK / 2]> {
         let simd = block.predicted[0].token();
         let q = match (&mut self.input, self.tables) {
-            (Input::Packed(fields), _) => fields.block(simd, block.count)?,
+            (Input::Packed(fields), _) => fields.block::<_, i16>(simd, block.count)?,
             (Input::Tokens(stream), Some(tables)) => {
                 let directory = &tables.contexts.directory[block.layer];
                 stream.block(&tables.slots, directory, &contexts(block), block.count)
