@@ -8,6 +8,7 @@ use crate::mesh::skin_search::SkinSearch;
 use crate::method::coder::{
     CodedUnits, DecodedByWidth, FrameMeasure, FrameMeasures, KnownKeys, Payload, StreamCoder, Width,
 };
+use crate::method::decoding_time::PositionForm;
 use crate::method::estimate::{SegmentSample, SegmentedCoder, estimate_size};
 use crate::method::fluid::{FluidCoder, RunMaps};
 use crate::method::lead_in_out::LeadInOut;
@@ -162,7 +163,7 @@ impl MeshCoder {
         }
         let size = |coder: &MeshCoder| {
             let sample = SegmentSample::new(plan.prepared.scan.points, coder.schedule, own.effort);
-            estimate_size(coder, coder.schedule, sample, own)
+            Ok::<_, Error>(estimate_size(coder, coder.schedule, sample, own)? + coder.decoding_bytes(own))
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
         work.count_set();
@@ -304,7 +305,7 @@ impl MeshCoder {
         };
         let (plan, schedule) = (self.plan.clone(), self.schedule);
         let ChosenMethod { made, tried, remarks } =
-            skin::choose_method(&plan, positions, &**soft, schedule, &self.options, found)?;
+            skin::choose_method(&plan, positions, (&**soft, self.wide[0]), schedule, &self.options, found)?;
         if self.options.strict && !remarks.is_empty() {
             return Err(Error::Strict { remarks });
         }
@@ -328,6 +329,20 @@ impl MeshCoder {
             self.fixed_point[0] = vec![made.coder];
         }
         Ok(())
+    }
+
+    /// Returns the bytes that the decoding time of positions is worth.
+    pub fn decoding_bytes(&self, options: &Options) -> u64 {
+        let form = PositionForm {
+            wide: self.wide.first().is_some_and(|wide| *wide),
+            bones: self.bones.map(|(bones, _)| bones),
+        };
+        match self.fixed_point.first() {
+            Some(parts) if !parts.is_empty() => {
+                form.bytes((self.plan.prepared.scan.points, self.schedule.frames()), options)
+            }
+            _ => 0,
+        }
     }
 
     /// Returns the sizes of bones and residuals, once all frames are coded.

@@ -3,6 +3,7 @@
 pub mod chain;
 pub mod classic;
 pub mod coder;
+pub mod decoding_time;
 pub mod estimate;
 pub mod fluid;
 pub mod lead_in_out;

@@ -8,6 +8,7 @@ use crate::mesh::skin_search::{SkinSearch, SourceNormals};
 use crate::mesh::streams;
 use crate::mesh::streams::{Quantized, RequestedValues, Scratch, VertexValues};
 use crate::method::coder::{DecodedByWidth, RigidMotion, StreamCoder};
+use crate::method::decoding_time::bits_per_nanosecond;
 use crate::method::points::MeshPoints;
 use meshreel_codec::each_width;
 use meshreel_codec::mesh::decode::FirstFrame;
@@ -28,8 +29,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 const BITS: u32 = 16;
 /// Streams with finer tolerances are kept as quantized values.
 const MIN_TOLERANCE_DEGREES: f64 = 0.1;
-/// Bits that a nanosecond per vertex is worth: for fast decoding, and for small files.
-const BITS_PER_NANOSECOND: [f64; 2] = [0.3, 0.03];
 /// The number of frames that are sampled to choose the data that is stored once.
 const SAMPLES: usize = 12;
 /// Fewer of them on meshes with very many vertices: their values are held at once.
@@ -97,7 +96,7 @@ impl NormalCoder {
             degrees: options.normal_tolerance,
             frames: schedule.frames() as usize,
             packed: options.preset == Preset::Fast,
-            bits_per_nanosecond: BITS_PER_NANOSECOND[usize::from(options.preset != Preset::Fast)],
+            bits_per_nanosecond: bits_per_nanosecond(options),
             weighting: found.weighting(rest.is_some()),
         };
         let encoder = coder.encoder(shape, wanted, positions)?;

@@ -526,7 +526,8 @@ fn has_a_choice(plan: &MeshPlan, allowed: AllowedErrorBounds, schedule: Schedule
     most >= plan_normal_bound(plan, options.normal_tolerance).unwrap_or(guess)
 }
 
-/// A precision of positions that was tried, and the approximate bytes of the mesh with it.
+/// A precision of positions that was tried, and the approximate bytes of the mesh with it, among them those
+/// that the decoding time is worth.
 #[derive(Clone, Copy)]
 struct PrecisionTrial {
     bytes: u64,
@@ -558,7 +559,8 @@ impl PrecisionTrials<'_> {
             true => SegmentSample::all_segments(coder.schedule()),
             false => SegmentSample::new(plan.prepared.scan.points, coder.schedule(), options.effort),
         };
-        estimate_size(&coder, coder.schedule(), sample, options).ok()
+        let bytes = estimate_size(&coder, coder.schedule(), sample, options).ok()?;
+        Some(bytes + coder.decoding_bytes(options))
     }
 
     /// Returns the best precision around the guess. If trials code only a part of the frames, the close ones
@@ -696,7 +698,7 @@ fn skinned_bytes(
         return Ok(None);
     };
     let sample = SegmentSample::new(plan.prepared.scan.points, coder.schedule(), own.effort);
-    Ok(Some(estimate_size(&coder, coder.schedule(), sample, own)?))
+    Ok(Some(estimate_size(&coder, coder.schedule(), sample, own)? + coder.decoding_bytes(own)))
 }
 
 /// Returns the error bound at which a skinned mesh takes the fewest bytes, from the guess upwards. A bound

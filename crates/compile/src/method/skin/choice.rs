@@ -1,4 +1,5 @@
-//! Chooses the method of a mesh: candidates are coded on a sample of their frames, and the smallest wins.
+//! Chooses the method of a mesh: candidates are coded on a sample of their frames, and the smallest wins, if it
+//! does not take longer to decode than its bytes are worth.
 
 use super::hints::find_hints;
 use super::model::BoneModel;
@@ -11,12 +12,13 @@ use crate::Error;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::method::coder::StreamCoder;
+use crate::method::decoding_time::PositionForm;
 use crate::method::estimate::{SegmentSample, estimate_size};
 use crate::method::points;
 use crate::method::points::PointFrames;
 use crate::report::TriedMethod;
 use meshreel_codec::mesh::skin::MAX_BONES;
-use meshreel_codec::record::Method;
+use meshreel_codec::record::{BoneCounts, Method};
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::{MethodChoice, Options, PartsChoice, TransformForm};
 use meshreel_process::parts::NO_PART;
@@ -76,14 +78,16 @@ const NEAR_RATIO: f64 = 1.2;
 struct MethodTrial {
     tried: TriedMethod,
     made: Option<SkinnedMesh>,
+    /// The bytes that its decoding time is worth.
+    decoding_bytes: u64,
 }
 
 impl MethodTrial {
     fn new(
         method: &'static str,
         from: &str,
-        made: Option<SkinnedMesh>,
-        bytes: Option<u64>,
+        (made, bytes): CodedModel,
+        decoding_bytes: u64,
         since: Instant,
     ) -> MethodTrial {
         let bones = made.as_ref().map_or(Default::default(), |made| made.bones);
@@ -99,7 +103,13 @@ impl MethodTrial {
                 seconds: since.elapsed().as_secs_f64(),
             },
             made,
+            decoding_bytes,
         }
+    }
+
+    /// Returns the value by which methods are compared: its bytes, and those that its decoding time is worth.
+    fn cost(&self) -> Option<u64> {
+        self.tried.bytes.map(|bytes| bytes + self.decoding_bytes)
     }
 }
 
@@ -114,11 +124,12 @@ pub struct ChosenMethod {
     pub remarks: Vec<Remark>,
 }
 
-/// Chooses among methods: bones, if they are smaller or requested.
+/// Chooses among methods: bones, if they are smaller or requested. `wide`: fixed-point positions of the method
+/// soft have 32 bits.
 pub fn choose_method(
     plan: &MeshPlan,
     frames: &Arc<PointFrames>,
-    soft: &dyn StreamCoder,
+    (soft, wide): (&dyn StreamCoder, bool),
     schedule: Schedule,
     options: &Options,
     found: &SkinSearch,
@@ -134,7 +145,7 @@ pub fn choose_method(
     let (count, memory) = (schedule.frames(), options.memory);
     let alone = || {
         // There is no other method to compare with.
-        let mut soft = MethodTrial::new(SOFT_METHOD, "", None, None, Instant::now());
+        let mut soft = MethodTrial::new(SOFT_METHOD, "", (None, None), 0, Instant::now());
         soft.tried.chosen = true;
         ChosenMethod { tried: vec![soft.tried], ..ChosenMethod::default() }
     };
@@ -158,6 +169,7 @@ pub fn choose_method(
     let mut search = MethodSearch {
         plan,
         soft,
+        wide,
         frames: frames.clone(),
         schedule,
         options,
@@ -206,11 +218,10 @@ fn is_simple(frames: &Arc<PointFrames>, points: usize, count: u32) -> Result<boo
         || bones::count_components(all, MAX_COMPONENTS.1) <= MAX_COMPONENTS.0)
 }
 
-/// Takes the result of the smallest trial; returns the reports of all trials, the smallest marked as taken.
+/// Takes the result of the best trial; returns the reports of all trials, the best marked as taken.
 fn smallest(mut trials: Vec<MethodTrial>) -> (Option<SkinnedMesh>, Vec<TriedMethod>) {
-    let bytes = |trial: &MethodTrial| trial.tried.bytes;
-    let best = (0..trials.len()).filter(|&i| bytes(&trials[i]).is_some());
-    let best = best.min_by_key(|&i| bytes(&trials[i]));
+    let best = (0..trials.len()).filter(|&i| trials[i].cost().is_some());
+    let best = best.min_by_key(|&i| trials[i].cost());
     if let Some(best) = best {
         trials[best].tried.chosen = true;
     }
@@ -221,8 +232,9 @@ fn smallest(mut trials: Vec<MethodTrial>) -> (Option<SkinnedMesh>, Vec<TriedMeth
 /// Trials of rigs, parts and bones on one mesh.
 struct MethodSearch<'s> {
     plan: &'s MeshPlan,
-    /// The coder of the method soft.
+    /// The coder of the method soft, and whether its fixed-point positions have 32 bits.
     soft: &'s dyn StreamCoder,
+    wide: bool,
     frames: Arc<PointFrames>,
     schedule: Schedule,
     options: &'s Options,
@@ -291,8 +303,18 @@ impl MethodSearch<'_> {
         }
         let since = Instant::now();
         let bytes = Some(estimate_size(self.soft, self.schedule, self.sample, self.options)?);
-        self.trials.insert(0, MethodTrial::new(SOFT_METHOD, "", None, bytes, since));
+        let decoding_bytes = self.decoding_bytes(None);
+        self.trials.insert(0, MethodTrial::new(SOFT_METHOD, "", (None, bytes), decoding_bytes, since));
         Ok(bytes)
+    }
+
+    /// Returns the bytes that the decoding time of bones is worth, or of the method soft.
+    fn decoding_bytes(&self, made: Option<&SkinnedMesh>) -> u64 {
+        let form = match made {
+            None => PositionForm { wide: self.wide, bones: None },
+            Some(made) => PositionForm { wide: made.wide, bones: Some(made.bones) },
+        };
+        form.bytes((self.positions.held().points(), self.schedule.frames()), self.options)
     }
 
     /// Completes a model with the motion in all frames, except for points that stand still.
@@ -322,8 +344,9 @@ impl MethodSearch<'_> {
                 (made.as_ref()).map(|made| estimate_size(&*made.coder, schedule, self.sample, options));
             Ok::<_, Error>((made, bytes.transpose()?))
         };
-        let (made, bytes) = best_budget(divisions, soft_bytes, try_budget)?;
-        self.trials.push(MethodTrial::new(method, from, made, bytes, since));
+        let made = best_budget(divisions, soft_bytes, try_budget)?;
+        let (bytes, decoding_bytes) = (made.1, self.decoding_bytes(made.0.as_ref()));
+        self.trials.push(MethodTrial::new(method, from, made, decoding_bytes, since));
         Ok(bytes)
     }
 
@@ -518,9 +541,12 @@ impl MethodSearch<'_> {
         }
         // Only a skin that is smaller than all that was tried is wanted.
         self.soft_bytes()?;
-        let least = self.trials.iter().filter_map(|trial| trial.tried.bytes).min();
+        let least = self.trials.iter().filter_map(MethodTrial::cost).min();
+        let without_residual = PositionForm { wide: false, bones: Some(BoneCounts::default()) };
+        let points_and_frames = (self.positions.held().points(), self.schedule.frames());
+        let decoding_bytes = without_residual.bytes(points_and_frames, self.options);
         let limit = match (asked, least) {
-            (MethodChoice::Auto, Some(bytes)) => bytes as f64 * 8.0 - taken,
+            (MethodChoice::Auto, Some(cost)) => (cost as f64 - decoding_bytes as f64) * 8.0 - taken,
             _ => f64::INFINITY,
         };
         let of = some.as_ref().unwrap_or(self.positions.held());
@@ -622,12 +648,12 @@ fn code_near_trials(
     schedule: Schedule,
     options: &Options,
 ) -> Result<(), Error> {
-    let Some(best) = trials.iter().filter_map(|t| t.tried.bytes).min() else {
+    let Some(best) = trials.iter().filter_map(MethodTrial::cost).min() else {
         return Ok(());
     };
     let limit = (best as f64 * NEAR_RATIO) as u64;
     let mut near: Vec<&mut MethodTrial> =
-        (trials.iter_mut()).filter(|t| t.tried.bytes.is_some_and(|bytes| bytes <= limit)).collect();
+        (trials.iter_mut()).filter(|t| t.cost().is_some_and(|cost| cost <= limit)).collect();
     if near.len() < 2 {
         return Ok(());
     }
