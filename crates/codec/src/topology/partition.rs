@@ -17,6 +17,7 @@
 
 use crate::entropy::range::{BitCoder, Chance};
 use crate::sort;
+#[cfg(feature = "encode")]
 use std::collections::HashMap;
 
 /// The number of a missing item.
@@ -46,14 +47,17 @@ impl Polygons {
     /// Collects the polygons; `faces` has the face of each triangle. Faces that are no discs stay triangles.
     pub fn new(triangles: &[[u32; 3]], faces: &[u32]) -> Polygons {
         let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
-        sort::by_key(&mut order, |&t| faces[t as usize]);
+        match faces.iter().all(|face| (*face as usize) < faces.len()) {
+            true => sort_by_small_key(&mut order, faces),
+            false => sort::by_key(&mut order, |&t| faces[t as usize]),
+        }
         let mut runs: Vec<&[u32]> = order.chunk_by(|a, b| faces[*a as usize] == faces[*b as usize]).collect();
         sort::unstable_by_key(&mut runs, |run| run[0]);
         let mut out = Polygons {
             vertices: Vec::with_capacity(3 * triangles.len()),
             end_offsets: Vec::with_capacity(runs.len()),
         };
-        let mut edges = Vec::new();
+        let mut edges = Default::default();
         for run in runs {
             if run.len() > 1 && out.push_boundary(triangles, run, &mut edges) {
                 continue;
@@ -66,8 +70,14 @@ impl Polygons {
         out
     }
 
-    /// Adds the boundary of a disc of triangles; returns `false` if it is not a disc.
-    fn push_boundary(&mut self, triangles: &[[u32; 3]], run: &[u32], edges: &mut Vec<(u32, u32)>) -> bool {
+    /// Adds the boundary of a disc of triangles; returns `false` if it is not a disc. The lists of edges are
+    /// reused.
+    fn push_boundary(
+        &mut self,
+        triangles: &[[u32; 3]],
+        run: &[u32],
+        (edges, rim): &mut (Vec<(u32, u32)>, Vec<(u32, u32)>),
+    ) -> bool {
         edges.clear();
         for &t in run {
             let [a, b, c] = triangles[t as usize];
@@ -76,8 +86,8 @@ impl Polygons {
         let first = edges[0].0;
         sort::unstable(edges);
         // The boundary: edges without an opposite edge in another triangle of the face.
-        let rim: Vec<(u32, u32)> =
-            edges.iter().filter(|e| edges.binary_search(&(e.1, e.0)).is_err()).copied().collect();
+        rim.clear();
+        rim.extend(edges.iter().filter(|e| edges.binary_search(&(e.1, e.0)).is_err()));
         let twice = |w: &[(u32, u32)]| w[0].0 == w[1].0;
         // A disc without inner vertices has two more edges on its boundary than triangles.
         if rim.len() != run.len() + 2 || rim.windows(2).any(twice) {
@@ -103,6 +113,22 @@ impl Polygons {
             self.vertices.truncate(start);
         }
         whole
+    }
+}
+
+/// Sorts all triangles by keys below their number; those with equal keys stay in order.
+fn sort_by_small_key(order: &mut [u32], keys: &[u32]) {
+    let mut place = vec![0u32; keys.len() + 1];
+    for key in keys {
+        place[*key as usize + 1] += 1;
+    }
+    for i in 1..place.len() {
+        place[i] += place[i - 1];
+    }
+    for (t, key) in (0..).zip(keys) {
+        let place = &mut place[*key as usize];
+        order[*place as usize] = t;
+        *place += 1;
     }
 }
 
@@ -157,29 +183,62 @@ pub(crate) fn code_faces(
     triangles: &[[u32; 3]],
     wanted: Option<&[u32]>,
 ) -> Vec<u32> {
-    // Two triangles share an edge, usually.
-    let mut last: HashMap<(u32, u32), u32> = HashMap::with_capacity(triangles.len() + triangles.len() / 2);
+    let before = triangles_before(triangles);
     let mut model = PartitionModel::new();
     let mut out: Vec<u32> = Vec::with_capacity(triangles.len());
-    for (t, triangle) in triangles.iter().enumerate() {
+    for (t, others) in before.iter().enumerate() {
         let (mut list, mut count) = ([NO_ITEM; MAX_CANDIDATES], 0);
-        let edges = [0, 1, 2].map(|k| {
-            let (a, b) = (triangle[k], triangle[(k + 1) % 3]);
-            (a.min(b), a.max(b))
-        });
         let mut class = NO_ITEM;
-        for edge in edges {
-            if let Some(&other) = last.get(&edge) {
-                push(&mut list, &mut count, out[other as usize]);
-                if wanted.is_some_and(|w| w[other as usize] == w[t]) {
-                    class = out[other as usize];
-                }
+        for &other in others.iter().filter(|other| **other != NO_ITEM) {
+            push(&mut list, &mut count, out[other as usize]);
+            if wanted.is_some_and(|w| w[other as usize] == w[t]) {
+                class = out[other as usize];
             }
         }
         out.push(model.item(bits, &list[..count], class));
-        for edge in edges {
-            last.insert(edge, t as u32);
+    }
+    out
+}
+
+/// Returns, for the edges 0 – 1, 1 – 2, 2 – 0 of each triangle, the last triangle before it that has the edge,
+/// or [`NO_ITEM`].
+fn triangles_before(triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
+    let edge = |corner: usize| {
+        let (a, b) = (triangles[corner / 3][corner % 3], triangles[corner / 3][(corner + 1) % 3]);
+        (a.min(b), a.max(b))
+    };
+    let vertices = triangles.as_flattened().iter().max().map_or(0, |v| *v as usize + 1);
+    // Edges are sorted by their smaller vertex, which few of them share, then by the other.
+    let mut starts = vec![0u32; vertices + 1];
+    for corner in 0..3 * triangles.len() {
+        starts[edge(corner).0 as usize + 1] += 1;
+    }
+    for v in 1..starts.len() {
+        starts[v] += starts[v - 1];
+    }
+    let mut edges = vec![(0, 0); 3 * triangles.len()];
+    for corner in 0..edges.len() {
+        let (smaller, larger) = edge(corner);
+        let place = &mut starts[smaller as usize];
+        edges[*place as usize] = (larger, corner as u32);
+        *place += 1;
+    }
+    let mut out = vec![[NO_ITEM; 3]; triangles.len()];
+    let mut start = 0;
+    for end in starts {
+        let of_vertex = &mut edges[start..end.max(start as u32) as usize];
+        sort::unstable(of_vertex);
+        for (&(vertex, before), &(next_vertex, next)) in
+            of_vertex.iter().zip(&of_vertex[1.min(of_vertex.len())..])
+        {
+            let corner = |number: u32| (number as usize / 3, number as usize % 3);
+            let ((t, k), (next_t, next_k)) = (corner(before), corner(next));
+            if vertex == next_vertex {
+                // A triangle that has an edge twice.
+                out[next_t][next_k] = if t == next_t { out[t][k] } else { t as u32 };
+            }
         }
+        start += of_vertex.len();
     }
     out
 }
@@ -189,14 +248,13 @@ pub(crate) fn code_faces(
 /// first vertex.
 pub(crate) fn code_groups(
     bits: &mut impl BitCoder<Context = Chance>,
-    polygons: &Polygons,
-    point: &[u32],
+    near: &TouchingVertices,
     wanted: Option<&[u32]>,
 ) -> Vec<u32> {
-    let near = TouchingVertices::new(polygons, point);
+    let vertices = near.same.len();
     let mut model = PartitionModel::new();
-    let mut out: Vec<u32> = Vec::with_capacity(point.len());
-    for v in 0..point.len() {
+    let mut out: Vec<u32> = Vec::with_capacity(vertices);
+    for v in 0..vertices {
         let (mut list, mut count) = ([NO_ITEM; MAX_CANDIDATES], 0);
         let mut class = NO_ITEM;
         near.for_each_earlier(v as u32, |w| {
@@ -357,11 +415,12 @@ mod tests {
         let mut bits = Encoder::new(&mut bytes);
         let coded = code_faces(&mut bits, triangles, Some(wanted));
         let polygons = Polygons::new(triangles, &coded);
-        let groups_coded = code_groups(&mut bits, &polygons, point, Some(normals));
+        let near = TouchingVertices::new(&polygons, point);
+        let groups_coded = code_groups(&mut bits, &near, Some(normals));
         bits.finish();
         let mut bits = Decoder::new(&bytes);
         assert_eq!(code_faces(&mut bits, triangles, None), coded);
-        assert_eq!(code_groups(&mut bits, &polygons, point, None), groups_coded);
+        assert_eq!(code_groups(&mut bits, &near, None), groups_coded);
         bits.finish().unwrap();
         [coded, groups_coded]
     }
@@ -417,7 +476,8 @@ mod tests {
             let mut bits = Decoder::new(&bytes);
             let f = code_faces(&mut bits, &triangles, None);
             let polygons = Polygons::new(&triangles, &f);
-            prop_assert_eq!(code_groups(&mut bits, &polygons, &point, None).len(), 9);
+            let near = TouchingVertices::new(&polygons, &point);
+            prop_assert_eq!(code_groups(&mut bits, &near, None).len(), 9);
         }
     }
 }

@@ -56,19 +56,18 @@ pub(super) struct Corner<T> {
 }
 
 /// Orders corners around their points.
-pub(super) fn chain<T: Copy>(mut left: Vec<Corner<T>>) -> Vec<Corner<T>> {
-    sort::by_key(&mut left, |c| c.at);
-    let mut out: Vec<Corner<T>> = Vec::with_capacity(left.len());
-    while let Some(first) = left.first() {
-        let at = first.at;
+pub(super) fn chain<T: Copy>(corners: &mut [Corner<T>]) {
+    sort::by_key(corners, |c| c.at);
+    for done in 0..corners.len() {
+        let (before, left) = corners.split_at_mut(done);
+        let at = left[0].at;
         let here = left.iter().take_while(|c| c.at == at).count();
         let here = &left[..here];
         let follows = |last: &Corner<T>| here.iter().position(|c| last.at == at && c.after == last.before);
         let begins = || here.iter().position(|c| here.iter().all(|o| o.before != c.after));
-        let next = out.last().and_then(follows).or_else(begins).unwrap_or(0);
-        out.push(left.remove(next));
+        let next = before.last().and_then(follows).or_else(begins).unwrap_or(0);
+        left[..=next].rotate_right(1);
     }
-    out
 }
 
 /// The corners of sixteen items in the same arrangement: each item has some of these, in this order.
@@ -83,7 +82,7 @@ pub(super) struct CornerPattern<T> {
 }
 
 /// Finds an arrangement in which the corners can be read in runs.
-pub(super) fn find_pattern<T: Copy>(own: &[u32], corners: &[Vec<Corner<T>>]) -> Option<CornerPattern<T>> {
+pub(super) fn find_pattern<T: Copy>(own: &[u32], corners: &[&[Corner<T>]]) -> Option<CornerPattern<T>> {
     let start = i64::from(*own.first()?);
     if !own.iter().zip(start..).all(|(own, wanted)| i64::from(*own) == wanted) {
         return None;
@@ -92,7 +91,7 @@ pub(super) fn find_pattern<T: Copy>(own: &[u32], corners: &[Vec<Corner<T>>]) -> 
         |l: usize, c: &Corner<T>| [c.after, c.across, c.before].map(|p| i64::from(p) - i64::from(own[l]));
     let most = (0..corners.len()).max_by_key(|&l| (corners[l].len(), std::cmp::Reverse(l)))?;
     let pattern: Vec<[i64; 3]> = corners[most].iter().map(|c| off(most, c)).collect();
-    let elsewhere = |(own, list): (&u32, &Vec<Corner<T>>)| list.iter().any(|c| c.at != *own);
+    let elsewhere = |(own, list): (&u32, &&[Corner<T>])| list.iter().any(|c| c.at != *own);
     if own.iter().zip(corners).any(elsewhere) {
         return None;
     }
@@ -103,10 +102,10 @@ pub(super) fn find_pattern<T: Copy>(own: &[u32], corners: &[Vec<Corner<T>>]) -> 
     for (l, list) in corners.iter().enumerate() {
         let mut at = 0;
         // The sum of two does not depend on their order.
-        let turned = |list: &[Corner<T>]| list.iter().rev().copied().collect::<Vec<_>>();
         let place = |c: &Corner<T>| pattern.iter().position(|p| *p == off(l, c));
-        let over = list.len() == 2 && place(&list[0]) > place(&list[1]);
-        for corner in &if over { turned(list) } else { list.clone() } {
+        let is_turned = list.len() == 2 && place(&list[0]) > place(&list[1]);
+        for i in 0..list.len() {
+            let corner = &list[if is_turned { 1 - i } else { i }];
             at += pattern.get(at..)?.iter().position(|p| *p == off(l, corner))?;
             values[at][l] = Some(corner.own);
             at += 1;
@@ -178,31 +177,34 @@ pub(super) struct Fans {
 }
 
 impl Fans {
-    /// Takes the first place of each group, with rows of these, and its corners in the order of polygons.
+    /// Takes the first place of each group, with rows of these; `corners` adds those of a group to a list, in the
+    /// order of polygons.
     /// The sums of groups with very many corners are stored from `next` on, which is moved behind them; the
     /// groups and the numbers of their sums are returned as well. Fails if the lists exceed the budget.
     pub fn new(
         (own, own_rows): (&[u32], &[PointRow]),
-        corners: impl Fn(usize) -> Vec<Corner<()>>,
+        corners: impl Fn(usize, &mut Vec<Corner<()>>),
         (places, rows, budget): (usize, &mut PointRows, &mut ByteBudget),
         next: &mut usize,
     ) -> Result<(Fans, Vec<(u32, u32)>), Corrupt> {
         let mut out = Fans { sums: *next, ..Fans::default() };
         let mut sums = Vec::new();
+        let mut lanes: [Vec<Corner<()>>; BLOCK] = Default::default();
         for (block, (own, own_row)) in own.chunks(BLOCK).zip(own_rows).enumerate() {
             let before = out.bytes() + rows.bytes();
-            let mut lanes = Vec::with_capacity(own.len());
-            for lane in 0..own.len() {
-                let mut list = corners(BLOCK * block + lane);
+            for (lane, list) in lanes[..own.len()].iter_mut().enumerate() {
+                list.clear();
+                corners(BLOCK * block + lane, list);
                 if list.len() > MAX_FAN_CORNERS {
-                    out.long.append(&mut list);
+                    out.long.append(list);
                     out.long_ends.push(out.long.len() as u32);
                     sums.push(((BLOCK * block + lane) as u32, *next as u32));
                     *next += 1;
                 }
-                lanes.push(chain(list));
+                chain(list);
             }
-            out.push((own, *own_row), &lanes, (places, rows));
+            let lanes: [&[Corner<()>]; BLOCK] = std::array::from_fn(|l| &lanes[l][..]);
+            out.push((own, *own_row), &lanes[..own.len()], (places, rows));
             budget.add_growing(out.bytes() + rows.bytes() - before)?;
         }
         out.blocks.shrink_to_fit();
@@ -220,10 +222,10 @@ impl Fans {
     fn push(
         &mut self,
         (own, own_row): (&[u32], PointRow),
-        lanes: &[Vec<Corner<()>>],
+        lanes: &[&[Corner<()>]],
         (places, rows): (usize, &mut PointRows),
     ) {
-        let across = lanes.iter().flatten().any(|c| c.across != c.after);
+        let across = lanes.iter().copied().flatten().any(|c| c.across != c.after);
         let kind = if across { FanKind::Quads } else { FanKind::Triangles };
         if let Some(block) = find_pattern(own, lanes).and_then(|a| self.push_pattern(a, kind, (places, rows)))
         {
@@ -231,7 +233,7 @@ impl Fans {
         }
         let block = |end: usize, kind| FanBlock { own: own_row, end: end as u32, factors: None, kind };
         if own.iter().zip(lanes).any(|(own, list)| list.iter().any(|c| c.at != *own)) {
-            for i in 0..lanes.iter().map(Vec::len).max().unwrap_or(0) {
+            for i in 0..lanes.iter().map(|list| list.len()).max().unwrap_or(0) {
                 let places_of = |c: &Corner<()>| [c.at, c.after, c.across, c.before];
                 let all: Vec<[u32; 4]> =
                     own.iter().zip(lanes).map(|(own, l)| l.get(i).map_or([*own; 4], places_of)).collect();
@@ -467,7 +469,8 @@ mod tests {
             let own_rows: Vec<_> =
                 own.chunks(BLOCK).map(|own| rows.push_run(own[0].into(), corners.len()).unwrap()).collect();
             let all = (own.len(), &mut rows, &mut ByteBudget::unlimited());
-            let (fans, _) = Fans::new((&own, &own_rows), |g| corners[g].clone(), all, &mut 16).unwrap();
+            let of_group = |g: usize, out: &mut Vec<_>| out.extend_from_slice(&corners[g]);
+            let (fans, _) = Fans::new((&own, &own_rows), of_group, all, &mut 16).unwrap();
             assert!(fans.blocks.iter().all(|b| b.kind == FanKind::Quads));
             assert_eq!(rows.lists(), 0, "{width} {height}");
         }

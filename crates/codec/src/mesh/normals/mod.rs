@@ -660,6 +660,7 @@ pub(in crate::mesh) struct LayoutInput<'a> {
 /// The partitions and signs with which a static part begins.
 pub(in crate::mesh) struct Partitions {
     polygons: Polygons,
+    near: TouchingVertices,
     group: Vec<u32>,
     /// The sign of each vertex; empty without tangents.
     signs: Vec<f32>,
@@ -683,15 +684,16 @@ impl LayoutInput<'_> {
             false => (0..triangles.len() as u32).collect(),
         };
         let polygons = Polygons::new(triangles, &faces);
-        let group = partition::code_groups(bits, &polygons, point, self.groups);
+        let near = TouchingVertices::new(&polygons, point);
+        let group = partition::code_groups(bits, &near, self.groups);
         let signs = if self.tangents { signs(bits, shape, self.signs)? } else { Vec::new() };
-        Ok(Partitions { polygons, group, signs })
+        Ok(Partitions { polygons, near, group, signs })
     }
 
     /// Lays out everything that follows from partitions and signs; bases and chances are left empty.
     pub(in crate::mesh) fn arrange(
         &self,
-        Partitions { polygons, group, signs }: &Partitions,
+        Partitions { polygons, near, group, signs }: &Partitions,
         shape: MeshGeometry<'_>,
         budget: &mut ByteBudget,
     ) -> Result<Normals, Corrupt> {
@@ -717,8 +719,7 @@ impl LayoutInput<'_> {
         let vertices = if self.tangents { count } else { 0 };
         let mut mates = Vec::new();
         if self.tangents {
-            let near = TouchingVertices::new(polygons, point);
-            mates.extend((0..count).map(|v| mate(&near, group, v)));
+            mates.extend((0..count).map(|v| mate(near, group, v)));
         }
         Ok(Normals {
             surface,

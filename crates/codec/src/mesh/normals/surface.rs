@@ -162,14 +162,14 @@ impl Surface {
         // A corner's number combines its polygon and its index in it.
         let number = |(i, k): (usize, usize)| (group_of(i, k), (4 * i + k) as u32);
         let lists = ItemLists::new(groups, all(3..=4).filter(counts).map(number));
-        let corners = |g: usize| -> Vec<Corner<()>> {
+        let corners = |g: usize, out: &mut Vec<Corner<()>>| {
             let corner = |number: &u32| {
                 let (polygon, k) = (polygons[*number as usize / 4], *number as usize % 4);
                 let at = |i: usize| place[polygon[(k + i) % polygon.len()] as usize];
                 let across = if polygon.len() == 4 { at(2) } else { at(1) };
                 Corner { at: at(0), after: at(1), across, before: at(polygon.len() - 1), own: () }
             };
-            lists.list(g).iter().map(corner).collect()
+            out.extend(lists.list(g).iter().map(corner));
         };
         // The first block of vectors stays zero.
         let mut next = BLOCK;

@@ -115,22 +115,28 @@ impl Tangents {
         // Three corners a triangle, made again when they are needed: they are larger than their numbers.
         let corner =
             |number: u32| UvCorner::new(&triangles[number as usize / 3], number as usize % 3, of.uvs);
-        let counting = (0..3 * triangles.len() as u32).map(|number| (corner(number), number));
-        let counting = counting.filter(|(corner, _)| corner.counts(signs));
+        let class_of = |number: u32| {
+            let corner = corner(number);
+            if corner.counts(signs) { class[corner.vertices[0] as usize] } else { NO_CLASS }
+        };
+        let class_of: Vec<u32> = (0..3 * triangles.len() as u32).map(class_of).collect();
+        let counting = (0..).zip(&class_of).filter(|(_, class)| **class != NO_CLASS);
         let group = first.iter().map(|&v| of.group[v as usize]).collect();
         let projected = weights == TangentWeights::Projected;
-        let lists =
-            ItemLists::new(own.len(), counting.map(|(c, number)| (class[c.vertices[0] as usize], number)));
+        let lists = ItemLists::new(own.len(), counting.map(|(number, class)| (*class, number)));
+        drop(class_of);
         let negative = |signs: &[f32]| (0..).zip(signs).map(|(l, s)| u16::from(*s < 0.0) << l).sum();
         let signs = signs.chunks(BLOCK).map(negative).collect();
         let mut out = Tangents { class, group, signs, projected, ..Tangents::default() };
         out.long.first = *next;
+        let mut lanes: [ClassCorners; BLOCK] = Default::default();
         for (block, own) in own.chunks(BLOCK).enumerate() {
-            let lanes: Vec<Vec<UvCorner>> = (0..own.len())
-                .map(|l| lists.list(BLOCK * block + l).iter().map(|&number| corner(number)).collect())
-                .collect();
+            for (l, lane) in lanes[..own.len()].iter_mut().enumerate() {
+                lane.corners.clear();
+                lane.corners.extend(lists.list(BLOCK * block + l).iter().map(|&number| corner(number)));
+            }
             let before = out.bytes();
-            out.push(own, &lanes, of);
+            out.push(own, &mut lanes[..own.len()], of);
             budget.add_growing(out.bytes() - before)?;
         }
         *next += out.long.classes.len();
@@ -148,27 +154,28 @@ impl Tangents {
     }
 
     /// Arranges the corners of sixteen classes.
-    fn push(&mut self, own: &[u32], lanes: &[Vec<UvCorner>], of: VertexTables<'_>) {
+    fn push(&mut self, own: &[u32], lanes: &mut [ClassCorners], of: VertexTables<'_>) {
         let mut long = [0u32; BLOCK];
-        let mut still: Vec<Vec<(u32, f32)>> = vec![Vec::new(); own.len()];
-        let mut corners: Vec<Vec<FanCorner<[f32; 2]>>> = vec![Vec::new(); own.len()];
-        for (l, list) in lanes.iter().enumerate() {
-            if self.projected && list.len() <= MAX_FAN_CORNERS {
-                corners[l] = chain(list.iter().map(|c| c.fan_corner(of.place)).collect());
+        for (l, lane) in lanes.iter_mut().enumerate() {
+            lane.fan.clear();
+            lane.around.clear();
+            if self.projected && lane.corners.len() <= MAX_FAN_CORNERS {
+                lane.fan.extend(lane.corners.iter().map(|c| c.fan_corner(of.place)));
+                chain(&mut lane.fan);
                 continue;
             }
-            let around = constant_factors(list, of);
-            if around.len() > MAX_FAN_CORNERS {
-                self.long.list.extend(around);
+            lane.add_constant_factors(of);
+            if lane.around.len() > MAX_FAN_CORNERS {
+                self.long.list.append(&mut lane.around);
                 self.long.classes.push((own[l], self.long.list.len() as u32));
                 long[l] = (self.long.first + self.long.classes.len() - 1) as u32;
-            } else if !self.projected {
-                still[l] = around;
+            } else if self.projected {
+                lane.around.clear();
             }
         }
         let row = match self.projected {
-            true => self.push_corners(own, &corners, of.first.len()),
-            false => self.push_constant(own, &still, of.first.len()),
+            true => self.push_corners(own, lanes, of.first.len()),
+            false => self.push_constant(own, lanes, of.first.len()),
         };
         self.blocks.push(ClassBlock {
             own: row,
@@ -178,14 +185,25 @@ impl Tangents {
         });
     }
 
-    fn push_constant(&mut self, own: &[u32], lanes: &[Vec<(u32, f32)>], places: usize) -> PointRow {
+    fn push_constant(&mut self, own: &[u32], lanes: &[ClassCorners], places: usize) -> PointRow {
         let start = self.rows.push_row(|l| own[l], own.len(), places);
+        let lanes: [&[(u32, f32)]; BLOCK] =
+            std::array::from_fn(|l| lanes.get(l).map_or(&[][..], |lane| &lane.around));
         let off = |l: usize, place: u32| i64::from(place) - i64::from(own[l]);
-        let mut offs: Vec<i64> =
-            lanes.iter().enumerate().flat_map(|(l, list)| list.iter().map(move |a| off(l, a.0))).collect();
-        sort::unstable(&mut offs);
-        offs.dedup();
-        let most = lanes.iter().map(Vec::len).max().unwrap_or(0);
+        // Mostly one class has the neighbours of all; its list is sorted.
+        let widest = (0..own.len()).max_by_key(|l| lanes[*l].len()).unwrap_or(0);
+        let mut offs: Vec<i64> = lanes[widest].iter().map(|a| off(widest, a.0)).collect();
+        let is_known = |(l, list): (usize, &&[(u32, f32)])| {
+            let mut at = offs.iter();
+            list.iter().all(|a| at.any(|known| *known == off(l, a.0)))
+        };
+        if !lanes.iter().enumerate().all(is_known) {
+            offs.clear();
+            offs.extend(lanes.iter().enumerate().flat_map(|(l, list)| list.iter().map(move |a| off(l, a.0))));
+            sort::unstable(&mut offs);
+            offs.dedup();
+        }
+        let most = lanes[widest].len();
         let follow = own.iter().zip(own[0]..).all(|(own, wanted)| *own == wanted);
         let runs: Option<Vec<PointRow>> = match follow && offs.len() <= most + 2 {
             true => offs.iter().map(|off| self.rows.push_run(i64::from(own[0]) + off, places)).collect(),
@@ -194,30 +212,27 @@ impl Tangents {
         if let Some(runs) = runs {
             self.around.extend(runs);
             for &wanted in &offs {
-                let factor = |l: usize| {
-                    let found = lanes.get(l)?.iter().find(|a| off(l, a.0) == wanted);
-                    found.map(|a| a.1)
-                };
-                self.factors.push(std::array::from_fn(|l| factor(l).unwrap_or(0.0)));
+                let factor = |l: usize| lanes[l].iter().find(|a| off(l, a.0) == wanted).map_or(0.0, |a| a.1);
+                self.factors.push(std::array::from_fn(factor));
             }
             return start;
         }
         for i in 0..most {
             let row = self.rows.push_row(|l| lanes[l].get(i).map_or(own[l], |a| a.0), own.len(), places);
             self.around.push(row);
-            let factor = |l: usize| lanes.get(l)?.get(i).map(|a| a.1);
-            self.factors.push(std::array::from_fn(|l| factor(l).unwrap_or(0.0)));
+            self.factors.push(std::array::from_fn(|l| lanes[l].get(i).map_or(0.0, |a| a.1)));
         }
         start
     }
 
-    fn push_corners(&mut self, own: &[u32], lanes: &[Vec<FanCorner<[f32; 2]>>], places: usize) -> PointRow {
+    fn push_corners(&mut self, own: &[u32], lanes: &[ClassCorners], places: usize) -> PointRow {
+        let lanes: Vec<&[FanCorner<[f32; 2]>]> = lanes.iter().map(|lane| &lane.fan[..]).collect();
         let start = self.rows.push_row(|l| own[l], own.len(), places);
         let put = |row: &[Option<[f32; 2]>; BLOCK]| {
             let factors = row.map(|f| f.unwrap_or([0.0; 2]));
             [0, 1].map(|k| factors.map(|f| f[k]))
         };
-        let runs = find_pattern(own, lanes).and_then(|alike| {
+        let runs = find_pattern(own, &lanes).and_then(|alike| {
             let mut runs = vec![self.rows.push_run(alike.first, places)?];
             for [_, before] in alike.runs {
                 runs.push(self.rows.push_run(before, places)?);
@@ -229,7 +244,7 @@ impl Tangents {
             self.factors.extend(values.iter().flat_map(put));
             return start;
         }
-        let lists: Vec<_> = own.iter().zip(lanes).map(|(own, list)| spokes(*own, list, true)).collect();
+        let lists: Vec<_> = own.iter().zip(&lanes).map(|(own, list)| spokes(*own, list, true)).collect();
         for i in 0..lists.iter().map(Vec::len).max().unwrap_or(0) {
             let spoke = |l: usize| lists[l].get(i);
             self.around.push(self.rows.push_row(|l| spoke(l).map_or(own[l], |s| s.0[1]), own.len(), places));
@@ -448,6 +463,9 @@ fn classes(point: &[u32], group: &[u32], uvs: &[[f32; 2]], signs: &[f32]) -> (Ve
     (class, firsts)
 }
 
+/// The number in place of a class, for corners that do not count.
+const NO_CLASS: u32 = u32::MAX;
+
 /// A corner of a triangle: its vertex, those after and before it, and the factors and uv area of its
 /// gradient.
 #[derive(Clone, Copy)]
@@ -481,26 +499,37 @@ impl UvCorner {
     }
 }
 
-/// Returns the places around a class with these corners, and their static factors.
-fn constant_factors(corners: &[UvCorner], of: VertexTables<'_>) -> Vec<(u32, f32)> {
-    let mut list: Vec<(u32, f32)> = Vec::with_capacity(2 * corners.len());
-    for corner in corners {
-        let places = corner.vertices.map(|v| of.place[v as usize]);
-        let [p, a, b] = places.map(|place| of.first[place as usize]);
-        let (e, f) = (minus(a, p), minus(b, p));
-        let g = plus(times(e, corner.factors[0]), times(f, corner.factors[1]));
-        let cosine = (dot(e, f) * inverse_root(dot(e, e))) * inverse_root(dot(f, f));
-        let scale = angle(cosine) * inverse_length(dot(g, g));
-        list.extend([0, 1].map(|side| (places[1 + side], corner.factors[side] * scale)));
-    }
-    // The factors of one place are added in turn.
-    sort::by_key(&mut list, |(place, _)| *place);
-    list.dedup_by(|next, sum| {
-        let same = next.0 == sum.0;
-        if same {
-            sum.1 += next.1;
+/// The corners of a class, in lists that are reused.
+#[derive(Default)]
+struct ClassCorners {
+    corners: Vec<UvCorner>,
+    /// Those with projected weights.
+    fan: Vec<FanCorner<[f32; 2]>>,
+    /// The places around it, in order, and their static factors, with constant weights.
+    around: Vec<(u32, f32)>,
+}
+
+impl ClassCorners {
+    /// Fills the empty list of the places around the class.
+    fn add_constant_factors(&mut self, of: VertexTables<'_>) {
+        let list = &mut self.around;
+        for corner in &self.corners {
+            let places = corner.vertices.map(|v| of.place[v as usize]);
+            let [p, a, b] = places.map(|place| of.first[place as usize]);
+            let (e, f) = (minus(a, p), minus(b, p));
+            let g = plus(times(e, corner.factors[0]), times(f, corner.factors[1]));
+            let cosine = (dot(e, f) * inverse_root(dot(e, e))) * inverse_root(dot(f, f));
+            let scale = angle(cosine) * inverse_length(dot(g, g));
+            list.extend([0, 1].map(|side| (places[1 + side], corner.factors[side] * scale)));
         }
-        same
-    });
-    list
+        // The factors of one place are added in turn.
+        sort::by_key(list, |(place, _)| *place);
+        list.dedup_by(|next, sum| {
+            let same = next.0 == sum.0;
+            if same {
+                sum.1 += next.1;
+            }
+            same
+        });
+    }
 }
