@@ -440,12 +440,20 @@ fn classes(point: &[u32], group: &[u32], uvs: &[[f32; 2]], signs: &[f32]) -> (Ve
         (point[v], group[v], uv, signs[v] < 0.0)
     };
     let count = point.len() as u32;
-    let mut order: Vec<u32> = (0..count).collect();
-    sort::unstable_by_key(&mut order, |&v| (key(v), v));
+    let points = point.iter().max().map_or(0, |last| *last as usize + 1);
+    let vertices = ItemLists::new(points, point.iter().copied().zip(0..));
     let mut first = vec![0; point.len()];
-    for class in order.chunk_by(|a, b| key(*a) == key(*b)) {
-        for v in class {
-            first[*v as usize] = class[0];
+    let mut of_point = Vec::new();
+    for point in 0..points {
+        of_point.clear();
+        of_point.extend_from_slice(vertices.list(point));
+        if of_point.len() > 1 {
+            sort::unstable_by_key(&mut of_point, |&v| (key(v), v));
+        }
+        for class in of_point.chunk_by(|a, b| key(*a) == key(*b)) {
+            for v in class {
+                first[*v as usize] = class[0];
+            }
         }
     }
     let mut firsts = Vec::new();
