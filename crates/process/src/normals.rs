@@ -14,6 +14,7 @@
 //! weights, no normal is defined (`docs/PROMISE.md`); the group then has that of its first face.
 
 use super::faces::{Faces, NO_GROUP};
+use crate::angle::angle_of;
 use crate::repeats::CoincidentFaces;
 use meshreel_scene::Winding;
 
@@ -230,10 +231,10 @@ fn interior_angle(before: [f64; 3], p: [f64; 3], after: [f64; 3], n: [f64; 3]) -
     let (u, v) = (sub(after, p), sub(before, p));
     let c = cross(u, v);
     let (sine, cosine) = (dot(c, c).sqrt(), dot(u, v));
-    let angle = sine.atan2(cosine);
+    let angle = angle_of(sine, cosine);
     // If the edges coincide, the sign of the sine is noise; such a spike has the angle 0. The same holds if
     // the corner stands upright on its face.
-    let straight = sine <= 1e-9 * (dot(u, u) * dot(v, v)).sqrt();
+    let straight = sine * sine <= 1e-18 * (dot(u, u) * dot(v, v));
     if !straight && dot(c, n) < -1e-9 * sine { std::f64::consts::TAU - angle } else { angle }
 }
 

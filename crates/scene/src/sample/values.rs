@@ -163,6 +163,7 @@ pub fn curves_at(mesh: &Mesh, time: f64, out: &mut Vec<u32>) -> Result<(), Error
 pub const MAX_COORDINATE: f32 = 1e18;
 
 /// `true` if a point is finite and within [`MAX_COORDINATE`].
+#[inline]
 pub fn is_usable_point(p: &[f32; 3]) -> bool {
     // Without branches, so that loops over points vectorize.
     p.iter().fold(true, |all, v| all & (v.abs() <= MAX_COORDINATE))
