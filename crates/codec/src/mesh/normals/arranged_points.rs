@@ -10,8 +10,6 @@ use crate::{Corrupt, Points, each_width};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PointOrder {
     points: Vec<u32>,
-    /// The number of places per row of a regular grid.
-    row: Option<u32>,
 }
 
 impl PointOrder {
@@ -22,7 +20,7 @@ impl PointOrder {
             && u64::from(grid.width) * u64::from(grid.height) == points as u64
         {
             let of: Vec<u32> = grid.columns_and_rows().iter().map(|[i, j]| j * grid.width + i).collect();
-            let mut out = PointOrder { points: vec![0; points], row: Some(grid.width) };
+            let mut out = PointOrder { points: vec![0; points] };
             for (&place, &p) in of.iter().zip(point) {
                 out.points[place as usize] = p;
             }
@@ -54,11 +52,6 @@ impl PointOrder {
     /// Returns the point of a place.
     pub fn point(&self, place: u32) -> u32 {
         self.points[place as usize]
-    }
-
-    /// Returns the number of places per row, if they are numbered row by row.
-    pub fn row(&self) -> Option<u32> {
-        self.row
     }
 
     /// Returns the number of places.
@@ -163,10 +156,8 @@ pub(super) struct ArrangedPoints {
     /// The points one by one, for lists.
     points: Vec<[i32; 4]>,
     /// Separate coordinates, for runs, padded with zeros at both ends.
-    pub planes: [Vec<i32>; 3],
-    pub margin: usize,
-    /// The vectors of quads, and one over their lengths, likewise; empty without a regular grid.
-    pub quads: [Vec<f32>; 4],
+    planes: [Vec<i32>; 3],
+    margin: usize,
     /// The factor of differences between points, for kernels that are not compiled for a type of points.
     #[cfg(target_arch = "wasm32")]
     pub unit: f32,
@@ -174,15 +165,12 @@ pub(super) struct ArrangedPoints {
 
 /// A source of the factor of differences between points.
 pub(super) trait DifferenceUnit {
-    /// `true` if all differences between points are exact.
-    const EXACT: bool;
     /// Returns the factor.
     fn unit(laid: &ArrangedPoints) -> f32;
 }
 
 /// The type of the points determines it, for kernels compiled for each type.
 impl<P: IntegerPoint> DifferenceUnit for P {
-    const EXACT: bool = !P::WIDE;
     #[inline(always)]
     fn unit(_: &ArrangedPoints) -> f32 {
         P::UNIT
@@ -195,7 +183,6 @@ pub(super) struct RuntimeUnit;
 
 #[cfg(target_arch = "wasm32")]
 impl DifferenceUnit for RuntimeUnit {
-    const EXACT: bool = false;
     #[inline(always)]
     fn unit(laid: &ArrangedPoints) -> f32 {
         laid.unit
@@ -224,8 +211,8 @@ impl ArrangedPoints {
         L::points(&points[..], &std::array::from_fn(|l| l as u32), part)
     }
 
-    /// Allocates the layouts that these rows read, and vectors of quads if wanted.
-    pub fn new(order: &PointOrder, rows: &[&PointRows], quads: bool) -> ArrangedPoints {
+    /// Allocates the layouts that these rows read.
+    pub fn new(order: &PointOrder, rows: &[&PointRows]) -> ArrangedPoints {
         let count = order.len();
         let any = |f: fn(&PointRows) -> bool| rows.iter().any(|rows| f(rows));
         let margin = rows.iter().map(|rows| rows.margin).max().unwrap_or(0);
@@ -234,7 +221,6 @@ impl ArrangedPoints {
             points: vec![[0; 4]; if any(|rows| !rows.lists.is_empty()) { count } else { 0 }],
             planes: std::array::from_fn(|_| vec![0; if any(|rows| rows.runs) { length } else { 0 }]),
             margin,
-            quads: std::array::from_fn(|_| vec![0.0; if quads { length } else { 0 }]),
             #[cfg(target_arch = "wasm32")]
             unit: 1.0,
         }
@@ -378,7 +364,7 @@ mod tests {
             ] {
                 let mut all = Vec::new();
                 for isa in Isa::all() {
-                    let mut laid = ArrangedPoints::new(&order, &[&rows], false);
+                    let mut laid = ArrangedPoints::new(&order, &[&rows]);
                     lanes::run(isa, ArrangePoints { order: &order, from, to, out: &mut laid });
                     let mut out = Vec::new();
                     lanes::run(isa, Read(&rows, &list, &laid, &mut out));

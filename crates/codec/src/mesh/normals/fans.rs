@@ -12,10 +12,7 @@
 
 use crate::Corrupt;
 use crate::mesh::byte_budget::ByteBudget;
-use crate::mesh::normals::arranged_points::{
-    ArrangedPoints, DifferenceUnit, PointOrder, PointRow, PointRows,
-};
-use crate::mesh::normals::quads::GridQuads;
+use crate::mesh::normals::arranged_points::{ArrangedPoints, DifferenceUnit, PointRow, PointRows};
 use crate::mesh::normals::roots::{angle, interior, inverse_root, rough_angle, rough_inverse_root};
 use crate::simd::lanes::{BLOCK, Number, Part, Vector, cross, difference, dot, minus, plus, times};
 use crate::sort;
@@ -151,8 +148,6 @@ struct FanBlock {
     /// The end of its rows, and the first factors of its corners, if it has any.
     end: u32,
     factors: Option<u32>,
-    /// The first of the starts of its quads, if they are those of a grid.
-    quads: Option<u32>,
     kind: FanKind,
 }
 
@@ -174,9 +169,6 @@ pub(super) struct Fans {
     rows: Vec<PointRow>,
     /// Per corner and item: 1 if the item has the corner, else 0.
     factors: Vec<[f32; BLOCK]>,
-    /// The quads of the grid whose vectors corners share, and per corner the first of sixteen.
-    grid: Option<GridQuads>,
-    quad_starts: Vec<i32>,
     /// The corners of groups that have very many, and the end of each list.
     long: Vec<Corner<()>>,
     long_ends: Vec<u32>,
@@ -192,7 +184,7 @@ impl Fans {
     pub fn new(
         (own, own_rows): (&[u32], &[PointRow]),
         corners: impl Fn(usize, &mut Vec<Corner<()>>),
-        (order, rows, budget): (&PointOrder, &mut PointRows, &mut ByteBudget),
+        (places, rows, budget): (usize, &mut PointRows, &mut ByteBudget),
         next: &mut usize,
     ) -> Result<(Fans, Vec<(u32, u32)>), Corrupt> {
         let mut out = Fans { sums: *next, ..Fans::default() };
@@ -212,40 +204,34 @@ impl Fans {
                 chain(list);
             }
             let lanes: [&[Corner<()>]; BLOCK] = std::array::from_fn(|l| &lanes[l][..]);
-            out.push((own, *own_row), &lanes[..own.len()], (order, rows));
+            out.push((own, *own_row), &lanes[..own.len()], (places, rows));
             budget.add_growing(out.bytes() + rows.bytes() - before)?;
         }
         out.blocks.shrink_to_fit();
         out.rows.shrink_to_fit();
         out.factors.shrink_to_fit();
-        out.quad_starts.shrink_to_fit();
         Ok((out, sums))
     }
 
     /// Returns the bytes of all lists.
     fn bytes(&self) -> u64 {
         let lists = size_of_val(&self.rows[..]) + size_of_val(&self.factors[..]);
-        (lists
-            + size_of_val(&self.quad_starts[..])
-            + size_of_val(&self.blocks[..])
-            + size_of_val(&self.long[..])) as u64
+        (lists + size_of_val(&self.blocks[..]) + size_of_val(&self.long[..])) as u64
     }
 
     fn push(
         &mut self,
         (own, own_row): (&[u32], PointRow),
         lanes: &[&[Corner<()>]],
-        (order, rows): (&PointOrder, &mut PointRows),
+        (places, rows): (usize, &mut PointRows),
     ) {
-        let places = order.len();
         let across = lanes.iter().copied().flatten().any(|c| c.across != c.after);
         let kind = if across { FanKind::Quads } else { FanKind::Triangles };
-        if let Some(block) = find_pattern(own, lanes).and_then(|a| self.push_pattern(a, kind, (order, rows)))
+        if let Some(block) = find_pattern(own, lanes).and_then(|a| self.push_pattern(a, kind, (places, rows)))
         {
             return self.blocks.push(block);
         }
-        let block =
-            |end: usize, kind| FanBlock { own: own_row, end: end as u32, factors: None, quads: None, kind };
+        let block = |end: usize, kind| FanBlock { own: own_row, end: end as u32, factors: None, kind };
         if own.iter().zip(lanes).any(|(own, list)| list.iter().any(|c| c.at != *own)) {
             for i in 0..lanes.iter().map(|list| list.len()).max().unwrap_or(0) {
                 let places_of = |c: &Corner<()>| [c.at, c.after, c.across, c.before];
@@ -273,9 +259,8 @@ impl Fans {
         &mut self,
         alike: CornerPattern<()>,
         kind: FanKind,
-        (order, rows): (&PointOrder, &mut PointRows),
+        (places, rows): (usize, &mut PointRows),
     ) -> Option<FanBlock> {
-        let places = order.len();
         let own = rows.push_run(alike.own, places)?;
         let mut list = vec![rows.push_run(alike.first, places)?];
         for [side, before] in &alike.runs {
@@ -285,45 +270,13 @@ impl Fans {
             list.push(rows.push_run(*before, places)?);
         }
         self.rows.extend(list);
-        let quads = match (kind, order.row()) {
-            (FanKind::Quads, Some(width)) => self.push_quads(&alike, width, (rows, places)),
-            _ => None,
-        };
         let all = alike.values.iter().flatten().all(Option::is_some);
         let factors = (!all).then_some(self.factors.len() as u32);
         if !all {
             let there = |row: &[Option<()>; BLOCK]| row.map(|v| if v.is_some() { 1.0 } else { 0.0 });
             self.factors.extend(alike.values.iter().map(there));
         }
-        Some(FanBlock { own, end: self.rows.len() as u32, factors, quads, kind })
-    }
-
-    /// Adds the starts of the quads of a pattern's corners, if all are those of a grid with rows of `width`
-    /// places.
-    fn push_quads(
-        &mut self,
-        alike: &CornerPattern<()>,
-        width: u32,
-        at: (&mut PointRows, usize),
-    ) -> Option<u32> {
-        let mut after = alike.first - alike.own;
-        let corner = |[across, before]: &[i64; 2]| {
-            let corner = [after, across - alike.own, before - alike.own];
-            after = corner[2];
-            corner
-        };
-        let corners: Vec<[i64; 3]> = alike.runs.iter().map(corner).collect();
-        let grid = self.grid.or_else(|| GridQuads::new(width, corners[0], at))?;
-        let start = |corner: &[i64; 3]| i32::try_from(alike.own + grid.offset(*corner)?).ok();
-        let starts: Vec<i32> = corners.iter().map(start).collect::<Option<_>>()?;
-        self.grid = Some(grid);
-        self.quad_starts.extend(starts);
-        Some((self.quad_starts.len() - corners.len()) as u32)
-    }
-
-    /// Returns the quads whose vectors corners share.
-    pub fn grid(&self) -> Option<GridQuads> {
-        self.grid
+        Some(FanBlock { own, end: self.rows.len() as u32, factors, kind })
     }
 
     /// Returns the corners of a group as places: the point itself and those after, across and before it.
@@ -436,20 +389,12 @@ impl Fans {
         let quads = block.kind == FanKind::Quads;
         for (i, row) in list.chunks_exact(1 + usize::from(quads)).enumerate() {
             let f = difference::<L>(rows.fetch::<L>(row[row.len() - 1], laid, part), own, unit);
-            let next = edge(weights, f);
-            let mut own = match block.quads {
-                Some(first) if U::EXACT => {
-                    let (m, inverse) = laid.quads::<L>(self.quad_starts[first as usize + i], part);
-                    weighted(weights, (m, inverse), [e, f], [known, next])
-                }
-                _ => {
-                    let d = match quads {
-                        true => difference::<L>(rows.fetch::<L>(row[0], laid, part), own, unit),
-                        false => e,
-                    };
-                    vector(weights, [e, d, f], [known, next])
-                }
+            let d = match quads {
+                true => difference::<L>(rows.fetch::<L>(row[0], laid, part), own, unit),
+                false => e,
             };
+            let next = edge(weights, f);
+            let mut own = vector(weights, [e, d, f], [known, next]);
             if let Some(factors) = block.factors {
                 own = times(own, L::load(&self.factors[factors as usize + i], part));
             }
@@ -479,27 +424,17 @@ fn edge<N: Number>(weights: NormalWeights, e: Vector<N>) -> N {
 #[inline(always)]
 fn vector<N: Number>(weights: NormalWeights, [e, d, f]: [Vector<N>; 3], edges: [N; 2]) -> Vector<N> {
     let m = cross(d, minus(f, e));
-    weighted(weights, (m, rough_inverse_root(dot(m, m))), [e, f], edges)
-}
-
-/// Returns the vector that a corner adds, given that of its polygon and one over its length.
-#[inline(always)]
-fn weighted<N: Number>(
-    weights: NormalWeights,
-    (m, inverse): (Vector<N>, N),
-    [e, f]: [Vector<N>; 2],
-    edges: [N; 2],
-) -> Vector<N> {
     let weight = match weights {
         NormalWeights::Area => return m,
-        NormalWeights::Equal => inverse,
+        NormalWeights::Equal => rough_inverse_root(dot(m, m)),
         NormalWeights::Angle => {
             let cosine = dot(e, f) * rough_inverse_root(edges[0] * edges[1]);
-            rough_angle(cosine) * inverse
+            rough_angle(cosine) * rough_inverse_root(dot(m, m))
         }
         NormalWeights::Interior => {
             let cosine = (dot(e, f) * edges[0]) * edges[1];
-            interior(angle(cosine), cosine, dot(cross(e, f), m)) * inverse
+            let angle = interior(angle(cosine), cosine, dot(cross(e, f), m));
+            angle * rough_inverse_root(dot(m, m))
         }
     };
     times(m, weight)
@@ -530,11 +465,10 @@ mod tests {
         for (width, height) in [(41, 31), (3, 40), (16, 2)] {
             let corners = grid(width, height);
             let own: Vec<u32> = (0..width * height).collect();
-            let (order, _) = PointOrder::new(&own, own.len(), None);
             let mut rows = PointRows::default();
             let own_rows: Vec<_> =
                 own.chunks(BLOCK).map(|own| rows.push_run(own[0].into(), corners.len()).unwrap()).collect();
-            let all = (&order, &mut rows, &mut ByteBudget::unlimited());
+            let all = (own.len(), &mut rows, &mut ByteBudget::unlimited());
             let of_group = |g: usize, out: &mut Vec<_>| out.extend_from_slice(&corners[g]);
             let (fans, _) = Fans::new((&own, &own_rows), of_group, all, &mut 16).unwrap();
             assert!(fans.blocks.iter().all(|b| b.kind == FanKind::Quads));

@@ -134,9 +134,6 @@ impl<U: DifferenceUnit> BlockTask for Kernel<'_, U> {
         };
         let tangents = normals.tangents.as_ref().filter(|_| tangents);
         if normals.turned.is_none() {
-            if let Some(grid) = normals.surface.grid().filter(|_| U::EXACT) {
-                grid.write::<L, U>(&mut work.arranged);
-            }
             normals.surface.write_vectors::<U>(&work.arranged, &mut work.vectors);
             if let Some(tangents) = tangents {
                 tangents.write_vectors::<U>(&work.arranged, &mut work.vectors);

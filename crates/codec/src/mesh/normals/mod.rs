@@ -98,7 +98,6 @@ mod kernel;
 pub mod lists;
 mod model;
 mod packed;
-mod quads;
 mod roots;
 mod states;
 pub mod surface;
@@ -305,7 +304,7 @@ impl Normals {
     pub fn buffers(&self) -> NormalBuffers {
         let classes = self.tangents.as_ref().map_or(0, |t| t.groups().len());
         NormalBuffers {
-            arranged: ArrangedPoints::new(&self.surface.order, &self.rows(), self.surface.grid().is_some()),
+            arranged: ArrangedPoints::new(&self.surface.order, &self.rows()),
             vectors: vec![[0.0; 4]; self.vectors],
             normals: vec![[0.0; 4]; self.groups().next_multiple_of(BLOCK)],
             tangents: vec![[0.0; 4]; classes.next_multiple_of(BLOCK)],

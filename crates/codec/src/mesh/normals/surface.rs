@@ -29,7 +29,6 @@ pub use crate::mesh::normals::fans::NormalWeights;
 use crate::mesh::normals::fans::{Corner, Fans};
 use crate::mesh::normals::gather::{Gather, ItemLists, MAX_SHORT_LIST};
 use crate::mesh::normals::lists::JaggedArray;
-use crate::mesh::normals::quads::GridQuads;
 use crate::mesh::normals::roots::{
     angle, interior, inverse_root, normalized, project_to_plane, rough_inverse_root,
 };
@@ -177,7 +176,7 @@ impl Surface {
         let own: Vec<u32> = (0..groups).map(|g| self.anchors_of(g)[0]).collect();
         let own_rows: Vec<PointRow> = self.anchor_rows.iter().map(|[own, _]| *own).collect();
         let own = (&own[..], &own_rows[..]);
-        let all = (&self.order, &mut self.rows, &mut *budget);
+        let all = (self.order.len(), &mut self.rows, &mut *budget);
         let (fans, sums) = Fans::new(own, corners, all, &mut next)?;
         self.fans = fans;
         let large: usize = polygons.iter().map(|p| p.len()).filter(|len| *len > 4).sum();
@@ -263,11 +262,6 @@ impl Surface {
     /// Returns the number of points that a frame must have.
     pub fn points(&self) -> usize {
         self.points
-    }
-
-    /// Returns the quads of a regular grid whose vectors corners share.
-    pub(super) fn grid(&self) -> Option<GridQuads> {
-        self.fans.grid()
     }
 
     /// The first pass: computes vectors of the corners of large polygons, and sums of groups with very many
@@ -408,15 +402,12 @@ mod tests {
     use proptest::prelude::*;
     use std::marker::PhantomData;
 
-    struct NormalsTask<'a, P>(&'a Surface, &'a mut ArrangedPoints, &'a mut [[f32; 4]], PhantomData<P>);
+    struct NormalsTask<'a, P>(&'a Surface, &'a ArrangedPoints, &'a mut [[f32; 4]], PhantomData<P>);
 
     impl<P: IntegerPoint> BlockTask for NormalsTask<'_, P> {
         #[inline(always)]
         fn run<L: Part>(self) {
             let NormalsTask(surface, laid, out, _) = self;
-            if let Some(grid) = surface.grid().filter(|_| P::EXACT) {
-                grid.write::<L, P>(laid);
-            }
             let mut vectors = vec![[0.0; 4]; surface.vectors()];
             surface.write_vectors::<P>(laid, &mut vectors);
             for (block, out) in out.as_chunks_mut().0.iter_mut().enumerate().take(surface.anchor_rows.len()) {
@@ -429,10 +420,10 @@ mod tests {
 
     impl Surface {
         fn normals<P: IntegerPoint>(&self, points: &[P], out: &mut [[f32; 4]]) -> ArrangedPoints {
-            let mut laid = ArrangedPoints::new(&self.order, &[&self.rows], self.grid().is_some());
+            let mut laid = ArrangedPoints::new(&self.order, &[&self.rows]);
             let from = P::kind(points);
             lanes::run(Isa::get(), ArrangePoints { order: &self.order, from, to: None, out: &mut laid });
-            lanes::run(Isa::get(), NormalsTask(self, &mut laid, out, PhantomData::<P>));
+            lanes::run(Isa::get(), NormalsTask(self, &laid, out, PhantomData::<P>));
             laid
         }
     }
@@ -497,41 +488,6 @@ mod tests {
         Surface::new(&vertices, &ends, (&point, None), group, weights, &mut ByteBudget::unlimited())
             .unwrap()
             .0
-    }
-
-    #[test]
-    fn quads_of_a_grid_are_shared_without_a_trace() {
-        let shapes =
-            [(41, 31, false, false), (5, 40, false, true), (33, 6, true, false), (16, 2, false, true)];
-        for (width, height, closed, reversed) in shapes {
-            let shape = grid::GridShape { width, height, closed, reversed };
-            let vertex = |i: u32, j: u32| shape.vertex_index(i % width, j);
-            let mut polygons = Vec::new();
-            for (i, j) in (0..height - 1).flat_map(|j| (0..width - u32::from(!closed)).map(move |i| (i, j))) {
-                let mut quad = [vertex(i, j), vertex(i + 1, j), vertex(i + 1, j + 1), vertex(i, j + 1)];
-                if reversed {
-                    quad.swap(1, 3);
-                }
-                polygons.extend(quad);
-            }
-            let ends: Vec<usize> = (1..=polygons.len() / 4).map(|quad| 4 * quad).collect();
-            let own: Vec<u32> = (0..width * height).collect();
-            let points: Vec<[i16; 4]> = (own.iter().map(|v| v.wrapping_mul(0x9E37_79B9)))
-                .map(|hash| [hash >> 4 & 0xFFF, hash >> 12 & 0xFFF, hash >> 20, 0].map(|x| x as i16 - 2000))
-                .collect();
-            let wide: Vec<[i32; 4]> = points.iter().map(|p| p.map(|x| i32::from(x) << 16)).collect();
-            for weights in NormalWeights::ALL {
-                let mut budget = ByteBudget::unlimited();
-                let (surface, _) =
-                    Surface::new(&polygons, &ends, (&own, Some(shape)), &own, weights, &mut budget).unwrap();
-                assert!(surface.grid().is_some(), "{shape:?}");
-                let mut out = vec![vec![[0.0; 4]; own.len().next_multiple_of(BLOCK)]; 2];
-                surface.normals(&points, &mut out[0]);
-                surface.normals(&wide, &mut out[1]);
-                let [shared, apart] = [0, 1].map(|k| out[k].as_flattened().iter().map(|x| x.to_bits()));
-                assert!(shared.eq(apart), "{shape:?} {weights:?}");
-            }
-        }
     }
 
     #[test]

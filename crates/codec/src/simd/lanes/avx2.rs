@@ -184,12 +184,6 @@ impl Part for Eight {
         Eight(unsafe { _mm256_loadu_ps(half(from, part).as_ptr()) })
     }
     #[inline(always)]
-    fn store(self, to: &mut [f32; BLOCK], part: usize) {
-        let half: &mut [f32; LANES] = &mut to.as_chunks_mut().0[part];
-        // SAFETY: see above.
-        unsafe { _mm256_storeu_ps(half.as_mut_ptr(), self.0) }
-    }
-    #[inline(always)]
     fn load_i16(from: &[i16; BLOCK], part: usize) -> Self {
         // SAFETY: see above.
         Eight(unsafe {

@@ -203,11 +203,6 @@ impl Part for Sixteen {
         Sixteen(unsafe { _mm512_loadu_ps(from.as_ptr()) })
     }
     #[inline(always)]
-    fn store(self, to: &mut [f32; BLOCK], _: usize) {
-        // SAFETY: see above.
-        unsafe { _mm512_storeu_ps(to.as_mut_ptr(), self.0) }
-    }
-    #[inline(always)]
     fn load_i16(from: &[i16; BLOCK], _: usize) -> Self {
         // SAFETY: see above.
         Sixteen(unsafe {

@@ -17,7 +17,6 @@ pub(crate) trait Part: Number {
     type Whole: Copy;
 
     fn load(from: &[f32; BLOCK], part: usize) -> Self;
-    fn store(self, to: &mut [f32; BLOCK], part: usize);
     fn load_i16(from: &[i16; BLOCK], part: usize) -> Self;
     fn points<P: IntegerPoint>(points: &[P], at: &BlockRow, part: usize) -> [Self::Whole; 3];
     /// Returns `a − b`, wrapping.
@@ -60,10 +59,6 @@ impl Part for f32 {
     #[inline(always)]
     fn load(from: &[f32; BLOCK], part: usize) -> f32 {
         from[part]
-    }
-    #[inline(always)]
-    fn store(self, to: &mut [f32; BLOCK], part: usize) {
-        to[part] = self;
     }
     #[inline(always)]
     fn load_i16(from: &[i16; BLOCK], part: usize) -> f32 {

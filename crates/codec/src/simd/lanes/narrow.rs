@@ -133,10 +133,6 @@ impl Part for Four {
         Four(f32x4::simd_from(token(), *four(from, part)))
     }
     #[inline(always)]
-    fn store(self, to: &mut [f32; BLOCK], part: usize) {
-        self.0.store_slice(&mut to[4 * part..4 * part + 4]);
-    }
-    #[inline(always)]
     fn load_i16(from: &[i16; BLOCK], part: usize) -> Self {
         Four(widened(*four(from, part)).to_float())
     }
