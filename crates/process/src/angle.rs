@@ -25,8 +25,8 @@ pub fn arc_cosine(cosine: f32) -> f32 {
     if cosine < 0.0 { std::f32::consts::PI - acute } else { acute }
 }
 
-/// Coefficients of the arc tangent of x over x, in powers of x², for 0 ≤ x ≤ √2 − 1: interpolated at Chebyshev
-/// nodes, off by at most 3·10⁻¹³.
+/// Coefficients of the arc tangent of x over x, in powers of x², for 0 ≤ x ≤ √2 − 1: interpolated at
+/// Chebyshev nodes, off by at most 3·10⁻¹³.
 const ARC_TANGENT: [f64; 8] = [
     0.999_999_999_999_270_9,
     -0.333_333_332_783_820_44,
@@ -39,7 +39,8 @@ const ARC_TANGENT: [f64; 8] = [
 ];
 
 /// Returns the angle between 0 and π, in radians, of which these are the sine and the cosine, both times the
-/// same factor; the sine must not be negative. Off by less than 10⁻¹²; 0 if both are 0.
+/// same factor; the sine must not be negative. Off by less than 10⁻¹². If both are 0, it is 0, or π if
+/// the cosine is −0, as in mathematical libraries.
 #[inline(always)]
 pub fn angle_of(sine: f64, cosine: f64) -> f64 {
     use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI, SQRT_2};
@@ -53,7 +54,7 @@ pub fn angle_of(sine: f64, cosine: f64) -> f64 {
     let part = tangent * ARC_TANGENT.iter().rev().fold(0.0, |sum, c| sum * square + c);
     let acute = if far { part + FRAC_PI_4 } else { part };
     let angle = if sine <= x { acute } else { FRAC_PI_2 - acute };
-    if cosine < 0.0 { PI - angle } else { angle }
+    if cosine.is_sign_negative() { PI - angle } else { angle }
 }
 
 #[cfg(test)]
@@ -68,7 +69,7 @@ mod tests {
             assert!((angle_of(sine, cosine) - sine.atan2(cosine)).abs() < 1e-12, "{angle}");
         }
         assert_eq!([angle_of(0.0, 0.0), angle_of(0.0, 5.0)], [0.0; 2]);
-        for (sine, cosine) in [(0.0, -1.0), (1e-300, 1e-300), (1e150, 0.0), (1e-9, 1.0)] {
+        for (sine, cosine) in [(0.0, -1.0), (0.0, -0.0), (1e-300, 1e-300), (1e150, 0.0), (1e-9, 1.0)] {
             assert!((angle_of(sine, cosine) - f64::atan2(sine, cosine)).abs() < 1e-12 * sine.max(1.0));
         }
     }

@@ -200,8 +200,8 @@ pub(crate) fn code_faces(
     out
 }
 
-/// Returns, for the edges 0 – 1, 1 – 2, 2 – 0 of each triangle, the last triangle before it that has the edge,
-/// or [`NO_ITEM`].
+/// Returns, for the edges 0 – 1, 1 – 2, 2 – 0 of each triangle, the last triangle before it that has the
+/// edge, or [`NO_ITEM`].
 fn triangles_before(triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
     let edge = |corner: usize| {
         let (a, b) = (triangles[corner / 3][corner % 3], triangles[corner / 3][(corner + 1) % 3]);

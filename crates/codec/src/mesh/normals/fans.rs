@@ -177,8 +177,8 @@ pub(super) struct Fans {
 }
 
 impl Fans {
-    /// Takes the first place of each group, with rows of these; `corners` adds those of a group to a list, in the
-    /// order of polygons.
+    /// Takes the first place of each group, with rows of these; `corners` adds those of a group to a list, in
+    /// the order of polygons.
     /// The sums of groups with very many corners are stored from `next` on, which is moved behind them; the
     /// groups and the numbers of their sums are returned as well. Fails if the lists exceed the budget.
     pub fn new(

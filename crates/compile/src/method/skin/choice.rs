@@ -1,5 +1,5 @@
-//! Chooses the method of a mesh: candidates are coded on a sample of their frames, and the smallest wins, if it
-//! does not take longer to decode than its bytes are worth.
+//! Chooses the method of a mesh: candidates are coded on a sample of their frames, and the smallest wins, if
+//! it does not take longer to decode than its bytes are worth.
 
 use super::hints::find_hints;
 use super::model::BoneModel;
@@ -124,8 +124,8 @@ pub struct ChosenMethod {
     pub remarks: Vec<Remark>,
 }
 
-/// Chooses among methods: bones, if they are smaller or requested. `wide`: fixed-point positions of the method
-/// soft have 32 bits.
+/// Chooses among methods: bones, if they are smaller or requested. `wide`: fixed-point positions of the
+/// method soft have 32 bits.
 pub fn choose_method(
     plan: &MeshPlan,
     frames: &Arc<PointFrames>,
