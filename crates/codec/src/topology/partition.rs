@@ -76,7 +76,7 @@ impl Polygons {
         &mut self,
         triangles: &[[u32; 3]],
         run: &[u32],
-        (edges, rim): &mut (Vec<(u32, u32)>, Vec<(u32, u32)>),
+        [edges, rim]: &mut [Vec<(u32, u32)>; 2],
     ) -> bool {
         edges.clear();
         for &t in run {

@@ -85,8 +85,8 @@ impl<'a, 't> Residuals<'a, 't> {
     #[inline(always)]
     fn new(source: &UnitResiduals<'a>, tables: Option<TokenTables<'t>>) -> Residuals<'a, 't> {
         Residuals(match (source, tables) {
-            // SAFETY: AVX-512 is available.
             (UnitResiduals::Tokens(t), Some(tables)) => {
+                // SAFETY: AVX-512 is available.
                 Input::Tokens((unsafe { TokenStream::new(t) }, tables))
             }
             (UnitResiduals::Packed(p), _) => Input::Packed(PackedStream::new(p)),
