@@ -271,9 +271,12 @@ fn normals_remark(meshes: &[MeshReport]) -> String {
 fn methods_table(meshes: &[MeshReport]) -> String {
     let mut rows = Vec::new();
     for mesh in meshes {
+        let bytes_of_chosen = mesh.tried.iter().find(|t| t.chosen).and_then(|t| t.bytes);
         for t in &mesh.tried {
             let choice = match (t.chosen, t.bytes) {
                 (true, _) => "chosen",
+                // Decoding time counts too.
+                (_, Some(bytes)) if bytes_of_chosen.is_some_and(|chosen| bytes < chosen) => "slower",
                 (_, Some(_)) => "larger",
                 (_, None) => "cannot hold the tolerance",
             };
