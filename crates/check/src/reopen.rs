@@ -10,8 +10,8 @@ use std::path::Path;
 /// The fewest frames for one decoder: starting in the middle of a file costs a few frames.
 const MIN_FRAMES_PER_DECODER: usize = 64;
 
-/// The largest memory of parallel decoders in bytes, unless a single one takes more.
-const MAX_DECODER_BYTES: u64 = 256 << 20;
+/// The memory in bytes that decoders at work at the same time may take, unless a single one takes more.
+const MAX_DECODER_BYTES: u64 = 512 << 20;
 
 /// The reason for which a finished file is refused: the [`Error`] that a player would have, or a
 /// cancellation.
@@ -33,9 +33,7 @@ pub fn reopen_while(path: &Path, wanted: &(dyn Fn() -> bool + Sync)) -> Result<(
     decode_static(&reel, wanted)?;
     reel.clips()?.par_iter().try_for_each(|clip| go_on().and_then(|()| Ok(decode_samples(clip)?)))?;
     let frames = reel.frame_count();
-    let decoders = (rayon::current_num_threads() as u64)
-        .min(MAX_DECODER_BYTES / reel.memory().max(1))
-        .clamp(1, (frames / MIN_FRAMES_PER_DECODER).max(1) as u64) as usize;
+    let decoders = max_decoders(&reel).min((frames / MIN_FRAMES_PER_DECODER).max(1));
     (0..decoders).into_par_iter().try_for_each(|part| -> Result<(), Refusal> {
         let mut decoder = FrameDecoder::new(&reel)?;
         for frame in part * frames / decoders..(part + 1) * frames / decoders {
@@ -44,6 +42,12 @@ pub fn reopen_while(path: &Path, wanted: &(dyn Fn() -> bool + Sync)) -> Result<(
         }
         Ok(())
     })
+}
+
+/// Returns the number of decoders that work at the same time: one per thread, if memory suffices.
+pub(crate) fn max_decoders(reel: &Reel) -> usize {
+    let further = MAX_DECODER_BYTES.saturating_sub(reel.memory()) / reel.decoder_memory().max(1);
+    (1 + further).min(rayon::current_num_threads() as u64) as usize
 }
 
 /// Decodes everything that is not needed to show frames and samples of clips, and that a verification may

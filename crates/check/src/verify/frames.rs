@@ -1,5 +1,6 @@
 //! Second pass: decodes and compares every frame.
 
+use crate::reopen::max_decoders;
 use crate::verify::channels::Normals;
 use crate::verify::compare::{AttributeComparison, CornerSelection};
 use crate::verify::exact::{CornerPair, MapCorrespondence};
@@ -12,6 +13,7 @@ use crate::verify::source_transforms::SourceTransforms;
 use crate::verify::survey::transform_point;
 use crate::verify::{locators, source_map, surface};
 use glam::{DMat4, DVec3};
+use meshreel::raw::record::CODEC_CHAIN;
 use meshreel::{FrameDecoder, FrameKind};
 use meshreel_extract::convert;
 use meshreel_extract::convert::error;
@@ -23,11 +25,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The smallest number of frames of one job; more if index frames are further apart.
-const MIN_JOB_FRAMES: usize = 16;
-
-/// The largest memory of decoders that work at the same time, in bytes.
-const MAX_DECODER_BYTES: u64 = 256 << 20;
+/// The number of frames of one job: half of those from key to key, all of which are decoded to begin with
+/// one, which takes a tenth of the time to compare them.
+const JOB_FRAMES: usize = 8;
 
 impl Verification<'_> {
     /// Compares all frames. Memory depends on the number of jobs at work, not on the length of the animation.
@@ -40,8 +40,7 @@ impl Verification<'_> {
         let mut failures = Failures::default();
         let jobs = self.jobs();
         let workers = Mutex::new(Vec::new());
-        let threads = rayon::current_num_threads() as u64;
-        let at_once = (MAX_DECODER_BYTES / self.reel.memory().max(1)).clamp(1, threads) as usize;
+        let at_once = max_decoders(self.reel);
         let done = AtomicU64::new(0);
         let total = self.reel.frame_count() as u64;
         // Last frame of the previous job, which is compared with the first of the next once both are known.
@@ -89,15 +88,16 @@ impl Verification<'_> {
         Ok((stats, locators, failures))
     }
 
-    /// Returns runs of frames that begin at index frames.
+    /// Returns runs of frames. Those of chains begin at index frames, since all frames from there on are
+    /// decoded to begin with one.
     fn jobs(&self) -> Vec<Range<usize>> {
         let count = self.reel.frame_count();
+        let chains = self.reel.description().meshes.iter().any(|mesh| mesh.codec == CODEC_CHAIN);
         let mut jobs = Vec::new();
         let mut begin = 0;
         for frame in 1..=count {
-            let cut = frame == count
-                || frame - begin >= MIN_JOB_FRAMES && self.reel.frame_kind(frame) == FrameKind::Index;
-            if cut {
+            let begins = !chains || frame < count && self.reel.frame_kind(frame) == FrameKind::Index;
+            if frame == count || frame - begin >= JOB_FRAMES && begins {
                 jobs.push(begin..frame);
                 begin = frame;
             }

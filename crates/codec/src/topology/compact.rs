@@ -42,6 +42,7 @@ pub fn memory(vertices: u64, indices: u64) -> u64 {
 struct DrawOrder {
     indices: Vec<u32>,
     /// By new triangle, its number in coding order.
+    #[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "decoders need only vertices"))]
     triangles: Vec<u32>,
     /// By new vertex, its number in coding order.
     vertices: Vec<u32>,

@@ -22,7 +22,7 @@ use meshreel_codec::topology::partition::NormalSharing;
 use meshreel_codec::transform::Transform;
 use meshreel_options::{Options, Preset};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Bits per component in the description; not used by any decoder.
@@ -35,6 +35,8 @@ const SAMPLES: usize = 12;
 const MIN_SAMPLES: usize = 4;
 /// The number of frames evaluated in parallel while vertices that share their normals are found.
 const BATCH: usize = 16;
+/// The same while units are coded, several of which may be coded in parallel.
+const MAX_BATCH: usize = 4;
 /// The number of vertices in all frames that are held at once.
 const MAX_HELD_VERTICES: usize = 1 << 21;
 
@@ -49,7 +51,7 @@ pub struct NormalCoder {
     /// By frame, the transforms of the rigid bones; empty without such bones.
     transforms: Arc<Vec<Vec<Transform>>>,
     /// By frame, the states of keys.
-    states: RwLock<BTreeMap<u32, Vec<i16>>>,
+    states: RwLock<BTreeMap<u32, Arc<Vec<i16>>>>,
 }
 
 impl NormalCoder {
@@ -166,8 +168,7 @@ impl NormalCoder {
 
     /// Returns the stored state of a key that has been coded, as bytes, by its frame; `None` for others.
     pub fn key_state(&self, frame: u32) -> Option<Vec<u8>> {
-        let held = self.states.read().unwrap_or_else(PoisonError::into_inner);
-        held.get(&frame).map(|state| state.iter().flat_map(|number| number.to_le_bytes()).collect())
+        self.key(frame).map(|state| state.iter().flat_map(|number| number.to_le_bytes()).collect())
     }
 
     /// Restores the bytes of [`NormalCoder::key_state`] from elsewhere; returns `false` if they do not fit.
@@ -177,7 +178,8 @@ impl NormalCoder {
             return false;
         }
         let mut held = self.states.write().unwrap_or_else(PoisonError::into_inner);
-        held.insert(frame, numbers.iter().map(|&number| i16::from_le_bytes(number)).collect());
+        let state = numbers.iter().map(|&number| i16::from_le_bytes(number)).collect();
+        held.insert(frame, Arc::new(state));
         true
     }
 
@@ -191,42 +193,81 @@ impl NormalCoder {
         units: &[Unit],
         decoded: &BTreeMap<u32, Vec<P>>,
     ) -> Result<Vec<Vec<u8>>, Error> {
-        let record = &self.plan.streams[self.stream];
-        let tangents = record.semantic == Semantic::QTangent;
-        let held = self.states.read().unwrap_or_else(PoisonError::into_inner);
-        let mut own: BTreeMap<u32, Vec<i16>> = BTreeMap::new();
+        let mut own: BTreeMap<u32, Arc<Vec<i16>>> = BTreeMap::new();
         let mut out = Vec::new();
+        // Values of the source take more memory than all else that units need: few frames are held at once.
+        let most = (MAX_HELD_VERTICES / self.fixed.vertex_point.len().max(1)).clamp(1, MAX_BATCH);
+        let frames: Vec<u32> =
+            units.iter().flat_map(|unit| self.schedule.frames_of(*unit).to_vec()).collect();
+        let mut batches = frames.chunks(most);
+        let (mut ahead, mut coded_frames) = (VecDeque::new(), Vec::new());
         for &unit in units {
-            let frames = self.schedule.frames_of(unit);
+            // Not locked while other threads are waited for.
             let near = self.schedule.normal_references(unit);
-            let earlier: Vec<&[i16]> = (near.iter())
-                .map(|frame| {
-                    let states = own.get(frame).or_else(|| held.get(frame));
-                    states.map_or(&[][..], Vec::as_slice)
-                })
+            let earlier: Vec<Arc<Vec<i16>>> = (near.iter())
+                .map(|frame| own.get(frame).cloned().or_else(|| self.key(*frame)).unwrap_or_default())
                 .collect();
-            // Frame by frame: the values of a whole unit take more memory than all else that it needs.
-            let (mut coded, mut bytes) = (self.encoder.begin_unit(&earlier), Vec::new());
+            let earlier: Vec<&[i16]> = earlier.iter().map(|states| &states[..]).collect();
+            let (mut unit_encoder, mut bytes) = (self.encoder.begin_unit(&earlier), Vec::new());
+            let frames = self.schedule.frames_of(unit);
             for &frame in &frames[..] {
-                let evaluate = || evaluate(&self.plan, &self.fixed, frame, tangents);
-                let values = self.source.frame(frame, evaluate)?;
-                let source = NormalSource {
-                    points: decoded.get(&frame).map_or(&[][..], Vec::as_slice),
-                    normals: &values.normals,
-                    tangents: if tangents { &values.tangents } else { &[] },
-                    transforms: frame_transforms(&self.transforms, frame),
-                };
-                let (state, _) = self.encoder.push_frame(&mut coded, &source);
-                self.check_tolerance(frame, &source, state, &values)?;
+                if ahead.is_empty() {
+                    self.check_frames(&coded_frames, decoded)?;
+                    coded_frames.clear();
+                    ahead = self.evaluate_frames(batches.next().unwrap_or_default())?;
+                }
+                let values = ahead.pop_front().unwrap_or_default();
+                let source = self.normal_source(frame, decoded, &values);
+                let state = self.encoder.push_frame(&mut unit_encoder, &source).0.to_vec();
+                coded_frames.push((frame, state, values));
             }
-            let states = coded.finish(&mut bytes);
-            own.extend(frames.iter().copied().zip(states));
+            let states = unit_encoder.finish(&mut bytes);
+            own.extend(frames.iter().copied().zip(states.into_iter().map(Arc::new)));
             out.push(bytes);
         }
-        drop(held);
+        self.check_frames(&coded_frames, decoded)?;
         let mut held = self.states.write().unwrap_or_else(PoisonError::into_inner);
         held.extend(own.into_iter().filter(|(frame, _)| self.schedule.key_of(*frame).is_some()));
         Ok(out)
+    }
+
+    /// Returns the states of a key.
+    fn key(&self, frame: u32) -> Option<Arc<Vec<i16>>> {
+        self.states.read().unwrap_or_else(PoisonError::into_inner).get(&frame).cloned()
+    }
+
+    /// Evaluates the values of the source in some frames.
+    fn evaluate_frames(&self, frames: &[u32]) -> Result<VecDeque<Arc<VertexValues>>, Error> {
+        let tangents = self.encoder.decoder().has_tangents();
+        let values =
+            |&frame: &u32| self.source.frame(frame, || evaluate(&self.plan, &self.fixed, frame, tangents));
+        frames.par_iter().map(values).collect()
+    }
+
+    /// Returns what a frame's states are made from.
+    fn normal_source<'s, P>(
+        &'s self,
+        frame: u32,
+        decoded: &'s BTreeMap<u32, Vec<P>>,
+        values: &'s VertexValues,
+    ) -> NormalSource<'s, P> {
+        NormalSource {
+            points: decoded.get(&frame).map_or(&[][..], Vec::as_slice),
+            normals: &values.normals,
+            tangents: if self.encoder.decoder().has_tangents() { &values.tangents } else { &[] },
+            transforms: frame_transforms(&self.transforms, frame),
+        }
+    }
+
+    /// Checks the error of frames, with their states.
+    fn check_frames<P: IntegerPoint>(
+        &self,
+        frames: &[(u32, Vec<i16>, Arc<VertexValues>)],
+        decoded: &BTreeMap<u32, Vec<P>>,
+    ) -> Result<(), Error> {
+        frames.par_iter().try_for_each(|(frame, state, values)| {
+            self.check_tolerance(*frame, &self.normal_source(*frame, decoded, values), state, values)
+        })
     }
 
     /// Computes the normals that the player will show, and checks their error.

@@ -216,6 +216,14 @@ impl Reel {
         self.shared.memory + self.shared.counted_bytes.load(Ordering::Relaxed)
     }
 
+    /// Returns the bytes that each further decoder takes: frames, and what decoding a unit needs. Static data
+    /// is shared.
+    #[must_use]
+    pub fn decoder_memory(&self) -> u64 {
+        let scratch = (0..self.unit_count()).map(|unit| self.scratch_words(unit)).max();
+        8 * (self.order().held_frames() * self.frame_words() as u64 + scratch.unwrap_or(0) as u64)
+    }
+
     /// Returns the bytes that tables and lists made from static data may take.
     pub(crate) fn memory_for_tables(&self) -> u64 {
         self.shared.max_memory - self.shared.memory

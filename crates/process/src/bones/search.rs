@@ -53,7 +53,8 @@ fn find_best(all: &Trajectories, request: &SkinRequest, cancellation: &Cancellat
         ground.begin(request.bones, RACE.min(request.sample), seed, request.steps[0])
     });
     let best = starts.min_by(|a, b| a.fit.error().total_cmp(&b.fit.error()))?;
-    ground.fit_all_points(best, request, &|_| ())
+    let reduced = ground.limit_influences(best, request, &|_| ())?;
+    ground.fit_all_points(reduced, request, &|_| ())
 }
 
 /// Returns `true` if the motion looks like that of few bones, by a fast test: the number of ever smaller
@@ -154,9 +155,16 @@ fn choose_best(
     let begun_part = race.completed_fraction(0);
     told(begun_part);
     let told = |part| told(begun_part + (1.0 - begun_part) * part);
-    let skin = race.ground.fit_all_points(best.fit, &request, &told)?;
+    let reduced = race.ground.limit_influences(best.fit, &request, &told)?;
+    // Few weights may leave far more than the race expected of them. All points take most of the time.
+    let bits = bits::estimate_fit(&reduced.fit, &race.ground.space, all, tolerance, rest, 1.0);
+    if bits.total() > MAX_LIMIT_RATIO * limit {
+        return None;
+    }
+    let skin = race.ground.fit_all_points(reduced, &request, &told)?;
     let bits = bits::estimate_skin(&skin, all, tolerance, rest);
-    (bits.ratio() < MAX_RESIDUAL_FRACTION).then_some(SkinChoice { skin, bits })
+    let pays = bits.ratio() < MAX_RESIDUAL_FRACTION && bits.total() <= MAX_LIMIT_RATIO * limit;
+    pays.then_some(SkinChoice { skin, bits })
 }
 
 /// The amount of work of a search.
@@ -329,6 +337,9 @@ const FINISHING_STEPS: usize = 6;
 
 /// A skin that leaves more than this fraction of the residual of prediction in time is rejected.
 const MAX_RESIDUAL_FRACTION: f64 = 0.5;
+/// A skin is rejected if it is estimated to take more than this many times the limit: coded skins of captured
+/// bodies took 0.85 of their estimate.
+const MAX_LIMIT_RATIO: f64 = 1.25;
 /// Fewer bones are tried further only while the most bones are expected to leave at most this many times
 /// [`MAX_RESIDUAL_FRACTION`].
 const MAX_EXPECTED_RATIO: f64 = 1.3;
@@ -370,30 +381,46 @@ impl<'a> RaceInputs<'a> {
         Some(StartedFit { fit, sample })
     }
 
-    /// Reduces to few weights, then fits all points.
-    fn fit_all_points(&self, begun: StartedFit, request: &SkinRequest, told: &dyn Fn(f64)) -> Option<Skin> {
-        let StartedFit { mut fit, sample } = begun;
-        let mut sample = sample;
+    /// Returns the approximate work after the race, in steps of one point: for the sample, and for all points.
+    fn work(&self, request: &SkinRequest) -> [usize; 2] {
         let points = self.all.points();
-        let wanted = request.sample.min(points);
+        let stages = MAX_INFLUENCES - max_influences(request);
+        let of_sample = stages * (request.steps[1] + 2) + request.steps[2];
+        [of_sample * request.sample.min(points), (request.steps[3] + FINISHING_STEPS) * points]
+    }
+
+    /// Reduces to few weights, on a larger sample.
+    fn limit_influences(
+        &self,
+        begun: StartedFit,
+        request: &SkinRequest,
+        told: &dyn Fn(f64),
+    ) -> Option<StartedFit> {
+        let StartedFit { mut fit, mut sample } = begun;
+        let wanted = request.sample.min(self.all.points());
         if sample.len() < wanted {
-            let more = self::sample(points, wanted, request.seed ^ sample.len() as u64);
+            let more = self::sample(self.all.points(), wanted, request.seed ^ sample.len() as u64);
             fit = fit.lift_to_points(&self.space, &self.rest, &sample, &more, MAX_INFLUENCES);
             sample = more;
         }
-        let most = request.influences.clamp(1, MAX_INFLUENCES);
-        let (few, stages) = (most, MAX_INFLUENCES - most);
-        let of_sample = stages * (request.steps[1] + 2) + request.steps[2];
-        // At the end all points are searched.
-        let of_all = request.steps[3] + FINISHING_STEPS;
-        let work = of_sample * wanted + of_all * points;
-        for most in (few..MAX_INFLUENCES).rev() {
+        let most = max_influences(request);
+        let work = self.work(request).iter().sum::<usize>() as f64;
+        for most in (most..MAX_INFLUENCES).rev() {
             fit.limit_influences(most);
             fit.alternate(2, most)?;
             fit.steps(request.steps[1], most)?;
-            told(((MAX_INFLUENCES - most) * (request.steps[1] + 2) * wanted) as f64 / work as f64);
+            told(((MAX_INFLUENCES - most) * (request.steps[1] + 2) * wanted) as f64 / work);
         }
         fit.steps(request.steps[2], most)?;
+        Some(StartedFit { fit, sample })
+    }
+
+    /// Fits all points with the bones and few weights of a sample.
+    fn fit_all_points(&self, reduced: StartedFit, request: &SkinRequest, told: &dyn Fn(f64)) -> Option<Skin> {
+        let StartedFit { mut fit, sample } = reduced;
+        let (points, most) = (self.all.points(), max_influences(request));
+        let [of_sample, of_all] = self.work(request).map(|steps| steps as f64);
+        told(of_sample / (of_sample + of_all));
         if sample.len() < points {
             let all: Vec<usize> = (0..points).collect();
             fit = fit.lift_to_points(&self.space, &self.rest, &sample, &all, most);
@@ -403,6 +430,11 @@ impl<'a> RaceInputs<'a> {
         fit.search(most, 1);
         fit.finish(self.all)
     }
+}
+
+/// Returns the number of bones that may move a point.
+fn max_influences(request: &SkinRequest) -> usize {
+    request.influences.clamp(1, MAX_INFLUENCES)
 }
 
 /// Returns the mean position of each point over time.

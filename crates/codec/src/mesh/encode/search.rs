@@ -16,7 +16,12 @@ use crate::mesh::weights::{self, FITS};
 use crate::quantize::fixed_point::FixedPoint;
 use crate::quantize::lattice::{Lattice, LatticeChoice};
 use crate::schedule::Unit;
+use rayon::prelude::*;
 use std::sync::Arc;
+
+/// The number of points from which work on one mesh is done in parallel, and the most tasks at the same time.
+const MIN_PARALLEL_POINTS: usize = 1 << 14;
+const MAX_PARALLEL_TASKS: usize = 3;
 
 /// The default effort.
 pub(super) const USUAL_EFFORT: u32 = 5;
@@ -116,9 +121,10 @@ struct SampleTallies {
 }
 
 /// Key frames that were decoded while a sample was coded.
+#[derive(Clone)]
 struct KnownKeys<W> {
     /// The number of each key, and its frame.
-    frames: Vec<(u32, Vec<DecodedPoint<W>>)>,
+    frames: Vec<(u32, Arc<Vec<DecodedPoint<W>>>)>,
     /// Keys below this number were counted.
     counted: u32,
 }
@@ -136,6 +142,31 @@ struct Search<W> {
     tried: Vec<LatticeChoice>,
     /// The work that is left, in frames.
     left: f64,
+}
+
+/// A setting with which a sample was coded.
+struct Attempt<W> {
+    model: MeshModel<W>,
+    trial: Trial,
+    /// The work that it took, in frames.
+    work: f64,
+}
+
+impl<W> Search<W> {
+    /// Records that a setting was tried; returns `true` if it is the best so far. `attempt` is `None` if the
+    /// setting is too fine for the width of values.
+    fn record(&mut self, choice: LatticeChoice, attempt: Option<Attempt<W>>) -> bool {
+        self.tried.push(choice);
+        let Some(Attempt { model, trial, work }) = attempt else {
+            return false;
+        };
+        self.left -= work;
+        let better = self.best.as_ref().is_none_or(|best| trial.bits < best.1.bits);
+        if better {
+            self.best = Some((model, trial));
+        }
+        better
+    }
 }
 
 impl SourceMesh<'_> {
@@ -199,34 +230,65 @@ impl SourceMesh<'_> {
         search: &mut Search<W>,
         work: &mut EncodeBuffers<W>,
     ) -> Result<bool, EncodeError> {
-        search.tried.push(choice);
+        let attempt = self.code_sample(choice, search, work)?;
+        Ok(search.record(choice, attempt))
+    }
+
+    /// Codes a sample with a setting; `None` if that is too fine for the width of values.
+    fn code_sample<W: FixedPoint>(
+        &self,
+        choice: LatticeChoice,
+        search: &Search<W>,
+        work: &mut EncodeBuffers<W>,
+    ) -> Result<Option<Attempt<W>>, EncodeError> {
         // Tokens of another lattice have other contexts, so tables are learned first.
         let lattice = search.best.as_ref().map(|b| b.0.choice.lattice);
         let mut learn = lattice != Some(choice.lattice);
         // All settings use the same tables; with its own, the best one would seem to cost more.
         let mut coding = search.best.as_ref().and_then(|b| b.1.cost_tables.clone());
-        let (model, trial) = loop {
+        let mut done = 0.0;
+        loop {
             let part = TRIAL_FRACTION[self.effort()];
             let trial = self.build_model(choice, coding.as_deref(), work).and_then(|model| {
                 let trial = self.trial(&model, coding.as_deref(), part, learn, work)?;
                 Ok((model, trial))
             });
             let (model, trial) = match trial {
-                Err(EncodeError::TooFine) => return Ok(false),
+                Err(EncodeError::TooFine) => return Ok(None),
                 other => other?,
             };
-            search.left -= trial.frames as f64 * (FRAME_WORK + BIT_WORK * self.rate(&trial));
-            if !learn || search.left <= 0.0 {
-                break (model, trial);
+            done += trial.frames as f64 * (FRAME_WORK + BIT_WORK * self.rate(&trial));
+            if !learn || search.left <= done {
+                let trial = Trial { cost_tables: coding, ..trial };
+                return Ok(Some(Attempt { model, trial, work: done }));
             }
             (coding, learn) = (Some(trial.coding), false);
-        };
-        let better = search.best.as_ref().is_none_or(|b| trial.bits < b.1.bits);
-        let trial = Trial { cost_tables: coding, ..trial };
-        if better {
-            search.best = Some((model, trial));
         }
-        Ok(better)
+    }
+
+    /// Returns the number of parts of the work that are done in parallel: that does not change the result, and
+    /// each takes memory.
+    fn parallel_tasks(&self) -> usize {
+        match self.points() < MIN_PARALLEL_POINTS {
+            true => 1,
+            false => rayon::current_num_threads().min(MAX_PARALLEL_TASKS),
+        }
+    }
+
+    /// Runs a task for each of a few items in parallel, one of them with `work`.
+    fn run_parallel<T: Sync, R: Send, W: FixedPoint>(
+        &self,
+        items: &[T],
+        work: &mut EncodeBuffers<W>,
+        task: impl Fn(&T, &mut EncodeBuffers<W>) -> R + Sync,
+    ) -> Vec<R> {
+        let Some((first, others)) = items.split_first() else {
+            return Vec::new();
+        };
+        let further = |item: &T| task(item, &mut EncodeBuffers::default());
+        let (first, others): (R, Vec<R>) =
+            rayon::join(|| task(first, work), || others.par_iter().map(further).collect());
+        std::iter::once(first).chain(others).collect()
     }
 
     /// Searches from several starts until no move is an improvement.
@@ -255,19 +317,44 @@ impl SourceMesh<'_> {
         }
         let mut size = FIRST_MOVE;
         while size > LAST_MOVE {
-            let mut improved = false;
-            for number in 0..MOVES {
+            let (mut improved, mut number) = (false, 0);
+            while number < MOVES {
                 let Some(now) = search.best.as_ref().map(|b| b.0.choice) else {
                     return Ok(());
                 };
-                let next = neighbouring_setting(now, number, size);
-                if search.tried.contains(&next) || !allowed(&next) {
-                    continue;
+                let mut moves: Vec<(u32, LatticeChoice)> = Vec::new();
+                for number in number..MOVES {
+                    let next = neighbouring_setting(now, number, size);
+                    let known = search.tried.contains(&next) || moves.iter().any(|other| other.1 == next);
+                    if known || !allowed(&next) {
+                        continue;
+                    }
+                    // The work on another lattice depends on the work that is left.
+                    let waits = !moves.is_empty() && next.lattice != now.lattice;
+                    if waits || moves.len() == self.parallel_tasks() {
+                        break;
+                    }
+                    moves.push((number, next));
+                }
+                if moves.is_empty() {
+                    break;
                 }
                 if search.left <= 0.0 {
                     return Ok(());
                 }
-                improved |= self.attempt(next, search, work)?;
+                // After an improvement the other results are dropped: the next moves start from there.
+                let coded =
+                    self.run_parallel(&moves, work, |next, work| self.code_sample(next.1, search, work));
+                for ((of_move, next), attempt) in moves.into_iter().zip(coded) {
+                    if search.left <= 0.0 {
+                        return Ok(());
+                    }
+                    number = of_move + 1;
+                    if search.record(next, attempt?) {
+                        improved = true;
+                        break;
+                    }
+                }
             }
             if !improved {
                 size = size.sqrt();
@@ -291,23 +378,25 @@ impl SourceMesh<'_> {
             o => Some(&o[..]),
         };
         let positions = decode::positions(&model.first, outside);
-        let fits = FITS.map(|fit| {
-            let w = weights::solve_points(&self.hierarchy, &positions, fit, self.sampled());
-            let sample = SampledVertices::new(self.sampled(), &w.weights);
-            (w, sample)
-        });
+        let fits: Vec<_> = (FITS.par_iter())
+            .map(|&fit| {
+                let solved = weights::solve_points(&self.hierarchy, &positions, fit, self.sampled());
+                let sample = SampledVertices::new(self.sampled(), &solved.weights);
+                (solved, sample)
+            })
+            .collect();
         let scale = 1.0 / (1u32 << fraction_bits::<W>()) as f32;
         let bound = self.frame_coder(&model).bound::<W>();
-        let mut costs = [0.0; FITS.len()];
         let count = FIT_FRAMES[self.effort()];
-        for n in 0..count {
-            // One frame of each depth in turn.
+        // One frame of each depth in turn.
+        let frames = (0..count).filter_map(|n| {
             let groups = self.schedule.groups();
             let group = (u64::from(n) * u64::from(groups) / u64::from(count)) as u32;
             let frame = self.schedule.key_frame(group) + [8, 4, 2, 1][n as usize % 4];
-            if frame >= self.schedule.frames() || self.schedule.key_of(frame).is_some() {
-                continue;
-            }
+            (frame < self.schedule.frames() && self.schedule.key_of(frame).is_none()).then_some(frame)
+        });
+        let frames: Vec<u32> = frames.collect();
+        let costs_of = |&frame: &u32, work: &mut EncodeBuffers<W>| {
             let list = self.schedule.references(frame);
             let mut source = Vec::new();
             for f in std::iter::once(frame).chain(list.iter().copied()) {
@@ -316,16 +405,24 @@ impl SourceMesh<'_> {
             }
             let times: Vec<f64> = list.iter().map(|&f| f64::from(f)).collect();
             let smooth = temporal::lagrange(f64::from(frame), &times);
-            for ((w, sample), cost) in fits.iter().zip(&mut costs) {
+            let mut costs = [0.0; FITS.len()];
+            for ((solved, sample), cost) in fits.iter().zip(&mut costs) {
                 for (detail, source) in work.spatial_residuals.iter_mut().zip(&source) {
-                    sample.source(source, scale, &w.neighbours, &w.weights, detail);
+                    sample.source(source, scale, &solved.neighbours, &solved.weights, detail);
                 }
                 let [own, references @ ..] = &work.spatial_residuals;
                 let references: Vec<&SpatialResidual> = references.iter().take(list.len()).collect();
                 let scale = SimulatedQuantizer { bound: FIT_BOUND * bound, noise: FIT_NOISE };
                 let fitted = sample.fit(own, &references, smooth, scale, 2);
                 let weights = temporal::rounded(fitted, list.len());
-                *cost += sample.cost(own, &references, weights, scale);
+                *cost = sample.cost(own, &references, weights, scale);
+            }
+            Ok(costs)
+        };
+        let mut costs = [0.0; FITS.len()];
+        for some in frames.chunks(self.parallel_tasks()) {
+            for of_frame in self.run_parallel(some, work, costs_of) {
+                costs.iter_mut().zip(of_frame?).for_each(|(cost, of_frame)| *cost += of_frame);
             }
         }
         let mut best = 0;
@@ -353,15 +450,24 @@ impl SourceMesh<'_> {
         let mut sampled = SampleTallies::default();
         sampled.first.add(&self.hierarchy, &model.first_sink, &|_| 1);
         let mut known = KnownKeys { frames: Vec::new(), counted: 1 };
-        for n in 0..most.min(groups) {
-            let group = (u64::from(n) * 2 + 1) * u64::from(groups) / (2 * u64::from(most));
-            let group = group as u32;
-            self.code_keys(setup, group, &mut known, &mut sampled.keys, work)?;
-            let key = |frame: u32| known.frame(self.schedule.key_of(frame)).unwrap_or(&model.first);
-            let times = self.frames_per_sample(group);
-            let watch = &mut |_: u32, _: &[[f32; 3]], _: &[DecodedPoint<W>]| {};
-            for sink in self.code_group(setup, group, GroupFrames::Sample, &key, work, watch)? {
-                sampled.inside.add(&self.hierarchy, &sink, &|layer| times[layer]);
+        let group = |n: u32| ((u64::from(n) * 2 + 1) * u64::from(groups) / (2 * u64::from(most))) as u32;
+        let all: Vec<u32> = (0..most.min(groups)).map(group).collect();
+        for some in all.chunks(self.parallel_tasks()) {
+            let with_keys = some.iter().map(|&group| {
+                self.code_keys(setup, group, &mut known, &mut sampled.keys, work)?;
+                Ok((group, known.clone()))
+            });
+            let with_keys: Vec<(u32, KnownKeys<W>)> = with_keys.collect::<Result<_, _>>()?;
+            let coded = self.run_parallel(&with_keys, work, |(group, known), work| {
+                let key = |frame: u32| known.frame(self.schedule.key_of(frame)).unwrap_or(&model.first);
+                let watch = &mut |_: u32, _: &[[f32; 3]], _: &[DecodedPoint<W>]| {};
+                self.code_group(setup, *group, GroupFrames::Sample, &key, work, watch)
+            });
+            for (&group, sinks) in some.iter().zip(coded) {
+                let times = self.frames_per_sample(group);
+                for sink in sinks? {
+                    sampled.inside.add(&self.hierarchy, &sink, &|layer| times[layer]);
+                }
             }
         }
         Ok(self.estimate(&sampled, coding.filter(|_| !learn)))
@@ -392,7 +498,7 @@ impl SourceMesh<'_> {
                     tally.add(&self.hierarchy, &sink, &|_| 1);
                 }
                 if needed.contains(&key) && known.frame(Some(key)).is_none() {
-                    known.frames.push((key, frame.to_vec()));
+                    known.frames.push((key, Arc::new(frame.to_vec())));
                 }
             };
             self.code_segment(setup, range, work, &mut each)?;

@@ -22,6 +22,7 @@ use crate::mesh::normals::tangents::TangentWeights;
 use crate::mesh::normals::{LayoutInput, MeshGeometry, NormalBuffers, Normals, Partitions, STRIDE, TURNED};
 use crate::simd::lanes::{IntegerPoint, cross, dot};
 use crate::transform::Transform;
+use rayon::prelude::*;
 pub use unit::UnitEncoder;
 
 /// The normals and tangents to encode, and the tolerance.
@@ -135,6 +136,10 @@ const WEIGHT_SAMPLES: usize = 6;
 /// The number of vertices, in all samples together, by which weights are chosen, and the fewest samples.
 const WEIGHT_SAMPLE_VERTICES: usize = 1 << 18;
 const MIN_WEIGHT_SAMPLES: usize = 5;
+/// The largest number of vertices of a mesh whose weights are tried in parallel.
+const MAX_PARALLEL_VERTICES: usize = 1 << 17;
+/// The number of groups whose states are chosen by one task.
+const GROUPS_PER_TASK: usize = 1 << 12;
 /// The number of normals that are compared to choose a reference.
 const COMPARED_NORMALS: usize = 1 << 12;
 /// The nanoseconds per vertex for polygons with the simplest weights.
@@ -240,12 +245,15 @@ impl Encoder {
         if nothing(bytes) && wanted.bits_per_nanosecond == 0.0 {
             return Ok(draft);
         }
-        let mut others = vec![];
-        for weights in [NormalWeights::Angle, NormalWeights::Equal, NormalWeights::Area] {
-            others.push(LayoutInput { weights, ..draft });
-        }
-        for other in others {
-            let own = cost(other)?.0;
+        let others = [NormalWeights::Angle, NormalWeights::Equal, NormalWeights::Area];
+        let others = others.map(|weights| LayoutInput { weights, ..draft });
+        // Each takes memory for lists by vertex.
+        let costs: Vec<Result<(usize, usize), Corrupt>> = match shape.point.len() > MAX_PARALLEL_VERTICES {
+            true => others.iter().map(|other| cost(*other)).collect(),
+            false => others.par_iter().map(|other| cost(*other)).collect(),
+        };
+        for (other, own) in others.into_iter().zip(costs) {
+            let (own, _) = own?;
             if own < least {
                 (least, draft) = (own, other);
             }
@@ -320,29 +328,33 @@ impl Encoder {
         // The radius within the tolerance, in steps.
         let radius = (1.0 / STEP * 0.98) as f32;
         let within = 2.0 * f64::sin(f64::from(radius) * step / 2.0);
-        let mut states: Vec<Vec<[f32; 2]>> = Vec::new();
-        let mut work = self.normals.buffers();
-        let mut predicted = Vec::new();
-        let mut good = vec![true; groups];
-        for sample in samples {
-            self.normals.predict(sample.points, sample.transforms, &mut work);
-            for (g, good) in good.iter_mut().enumerate() {
-                *good &= chord(xyz(work.normals[g]), self.source(sample, g)) <= within * within;
-            }
-            predicted.push(work.normals.clone());
-        }
+        let predicted: Vec<Vec<[f32; 4]>> = (samples.par_iter())
+            .map(|sample| {
+                let mut work = self.normals.buffers();
+                self.normals.predict(sample.points, sample.transforms, &mut work);
+                work.normals
+            })
+            .collect();
+        let good = |g: usize| {
+            let mut all = samples.iter().zip(&predicted);
+            all.all(|(sample, normals)| chord(xyz(normals[g]), self.source(sample, g)) <= within * within)
+        };
+        let good: Vec<bool> = (0..groups).into_par_iter().map(good).collect();
         // The deviation of groups that need no correction does not matter.
-        for (sample, predicted) in samples.iter().zip(&predicted) {
-            self.normals.arrange_frame(P::kind(sample.points), &mut work);
-            let off = |g: usize| match good[g] {
-                true => [0.0; 2],
-                false => {
-                    let [x, y] = self.normal_residual((sample, &work), g, xyz(predicted[g]));
-                    [(x / step) as f32, (y / step) as f32]
-                }
-            };
-            states.push((0..groups).map(off).collect());
-        }
+        let states: Vec<Vec<[f32; 2]>> = (samples.par_iter().zip(&predicted))
+            .map(|(sample, predicted)| {
+                let mut work = self.normals.buffers();
+                self.normals.arrange_frame(P::kind(sample.points), &mut work);
+                let off = |g: usize| match good[g] {
+                    true => [0.0; 2],
+                    false => {
+                        let [x, y] = self.normal_residual((sample, &work), g, xyz(predicted[g]));
+                        [(x / step) as f32, (y / step) as f32]
+                    }
+                };
+                (0..groups).map(off).collect()
+            })
+            .collect();
         let mut list = Vec::new();
         for g in (0..groups).filter(|&g| !good[g]) {
             list.clear();
@@ -356,29 +368,31 @@ impl Encoder {
         let Some(vertices) = self.normals.tangents.as_ref().map(|t| t.classes().len()) else {
             return seldom;
         };
-        let mut turns: Vec<Vec<[f32; 2]>> = Vec::new();
         drop(predicted);
-        for (sample, states) in samples.iter().zip(&states) {
-            self.normals.predict(sample.points, sample.transforms, &mut work);
+        let this = &*self;
+        let turns = samples.par_iter().zip(&states).map(|(sample, states)| {
+            let mut work = this.normals.buffers();
+            this.normals.predict(sample.points, sample.transforms, &mut work);
             let mut list = vec![[0.0; 2]; vertices];
             for g in 0..groups {
-                let base = [self.normals.base[2 * g], self.normals.base[2 * g + 1]];
+                let base = [this.normals.base[2 * g], this.normals.base[2 * g + 1]];
                 let far = (0..2).map(|k| (states[g][k] - f32::from(base[k])).powi(2));
                 let moved = states[g].map(|x| x.round() as i16);
                 let state = if far.sum::<f32>() > radius * radius { moved } else { base };
-                let [x, y, z] = self.normals.corrected_normal::<P>(&work, g, xyz(work.normals[g]), state);
+                let [x, y, z] = this.normals.corrected_normal::<P>(&work, g, xyz(work.normals[g]), state);
                 work.normals[g] = [x, y, z, 0.0];
             }
-            self.normals.all_tangents::<P>(&mut work);
+            this.normals.all_tangents::<P>(&mut work);
             for g in 0..groups {
                 let n = xyz(work.normals[g]);
-                for v in self.members.vertices(g).iter().map(|&v| v as usize) {
-                    let turn = turn_angle(self.predicted_tangent(v, &work), n, sample.tangents[v]) / step;
+                for v in this.members.vertices(g).iter().map(|&v| v as usize) {
+                    let turn = turn_angle(this.predicted_tangent(v, &work), n, sample.tangents[v]) / step;
                     list[v] = [turn as f32, 0.0];
                 }
             }
-            turns.push(list);
-        }
+            list
+        });
+        let turns: Vec<Vec<[f32; 2]>> = turns.collect();
         for v in 0..vertices {
             list.clear();
             list.extend(turns.iter().map(|s| s[v]));
@@ -543,16 +557,34 @@ impl Encoder {
         work.normals.copy_from_slice(&predicted);
         self.normals.correct_normals::<P>(from[..2 * self.members.len()].as_chunks().0, work);
         self.normals.all_tangents::<P>(work);
+        let work = &*work;
+        let groups = self.members.len();
+        let task = |start: usize| {
+            let (mut states, mut turns, mut most) = (Vec::new(), Vec::new(), [0.0f64; 2]);
+            for g in start..groups.min(start + GROUPS_PER_TASK) {
+                let (chosen, worst) =
+                    self.choose_group_state(source, work, g, xyz(predicted[g]), from, &mut turns);
+                states.push(chosen);
+                most = [most[0].max(worst[0]), most[1].max(worst[1])];
+            }
+            (states, turns, most)
+        };
+        let tasks: Vec<usize> = (0..groups).step_by(GROUPS_PER_TASK).collect();
+        let chosen: Vec<_> = tasks.par_iter().map(|&start| task(start)).collect();
         let mut most = [0.0f64; 2];
-        for g in 0..self.members.len() {
-            let worst = self.choose_group_state(source, work, g, xyz(predicted[g]), from, state);
+        let (of_groups, of_vertices) = state.split_at_mut(2 * groups);
+        for (start, (states, turns, worst)) in tasks.into_iter().zip(chosen) {
+            of_groups[2 * start..][..2 * states.len()].copy_from_slice(states.as_flattened());
+            let vertices = (start..start + states.len()).flat_map(|g| self.members.vertices(g));
+            vertices.zip(turns).for_each(|(&v, turn)| of_vertices[v as usize] = turn);
             most = [most[0].max(worst[0]), most[1].max(worst[1])];
         }
         (best.0, Errors { normal: degrees(most[0]), tangent: degrees(most[1]) })
     }
 
     /// Chooses the state of a group and the turns of its vertices, starting from those of the reference,
-    /// whose normals and tangents are in `work`. Returns the squares of the largest remaining chords.
+    /// whose normals and tangents are in `work`. Returns the state, and the squares of the largest remaining
+    /// chords; appends the turns.
     fn choose_group_state<P: IntegerPoint>(
         &self,
         source: &NormalSource<'_, P>,
@@ -560,20 +592,22 @@ impl Encoder {
         g: usize,
         predicted: [f32; 3],
         from: &[i16],
-        state: &mut [i16],
-    ) -> [f64; 2] {
+        turns: &mut Vec<i16>,
+    ) -> ([i16; 2], [f64; 2]) {
         let wanted = self.source(source, g);
         let n = xyz(work.normals[g]);
+        let old = [from[2 * g], from[2 * g + 1]];
+        let first_turn = turns.len();
         let mut worst = [chord(n, wanted), f64::INFINITY];
         if worst[0] <= self.limit {
-            worst[1] = self.turns((source, work), g, None, from, state);
+            worst[1] = self.turns((source, work), g, None, from, turns);
             if worst[1] <= self.limit {
-                return worst;
+                return (old, worst);
             }
+            turns.truncate(first_turn);
         }
         let step = f64::from(self.normals.step);
         let off = self.normal_residual((source, work), g, predicted).map(|x| x / step);
-        let old = [state[2 * g], state[2 * g + 1]];
         let mut best = [0, 1].map(|k| nearest(off[k], old[k]));
         let mut n = self.normals.corrected_normal::<P>(work, g, predicted, best);
         for other in smaller(best, old) {
@@ -583,24 +617,22 @@ impl Encoder {
                 break;
             }
         }
-        state[2 * g..2 * g + 2].copy_from_slice(&best);
-        [chord(n, wanted), self.turns((source, work), g, Some(n), from, state)]
+        (best, [chord(n, wanted), self.turns((source, work), g, Some(n), from, turns)])
     }
 
-    /// Chooses the turns of the vertices of a group whose normal is `other`, or else the one in `work`.
-    /// Returns the square of the largest remaining chord.
+    /// Chooses the turns of the vertices of a group whose normal is `other`, or else the one in `work`, and
+    /// appends them. Returns the square of the largest remaining chord.
     fn turns<P: IntegerPoint>(
         &self,
         (source, work): (&NormalSource<'_, P>, &NormalBuffers),
         g: usize,
         other: Option<[f32; 3]>,
         from: &[i16],
-        state: &mut [i16],
+        turns: &mut Vec<i16>,
     ) -> f64 {
         if !self.normals.has_tangents() {
             return 0.0;
         }
-        let turns = &mut state[2 * self.members.len()..];
         let old = &from[2 * self.members.len()..];
         let step = self.normals.turn_step;
         let mut worst = 0.0f64;
@@ -618,18 +650,17 @@ impl Encoder {
                 };
                 chord(t, [wanted[0], wanted[1], wanted[2]])
             };
-            turns[v] = old[v];
-            let mut own = left(turns[v]);
+            let mut z = old[v];
+            let mut own = left(z);
             if own > self.limit {
-                let z = turn_angle(t, n, wanted) / f64::from(step);
-                let (expected, mut z) = (turns[v], nearest(z, turns[v]));
+                z = nearest(turn_angle(t, n, wanted) / f64::from(step), old[v]);
                 own = left(z);
-                let less = z - STRIDE * (i32::from(z) - i32::from(expected)).signum() as i16;
-                if less != expected && left(less) <= self.limit * SMALLER_STATE_LIMIT {
+                let less = z - STRIDE * (i32::from(z) - i32::from(old[v])).signum() as i16;
+                if less != old[v] && left(less) <= self.limit * SMALLER_STATE_LIMIT {
                     (z, own) = (less, left(less));
                 }
-                turns[v] = z;
             }
+            turns.push(z);
             worst = worst.max(own);
         }
         worst

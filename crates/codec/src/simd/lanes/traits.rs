@@ -4,7 +4,7 @@ pub use crate::width::Points;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A decoded point: integers, in units that are the same for all points of the mesh.
-pub trait IntegerPoint: Copy {
+pub trait IntegerPoint: Copy + Send + Sync {
     /// The factor of differences: a power of two, chosen so that squares of areas stay finite.
     const UNIT: f32;
     /// `true` if components have 32 bits.
