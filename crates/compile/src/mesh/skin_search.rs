@@ -8,7 +8,7 @@ use meshreel_process::bones::SkinChoice;
 use meshreel_process::parts::ids::HintedParts;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The largest number of part transforms, over all frames, for which the parts are cached.
 const MAX_CACHED_TRANSFORMS: usize = 1 << 17;
@@ -52,14 +52,13 @@ impl SourceNormals {
         frame: u32,
         evaluate: impl FnOnce() -> Result<VertexValues, Error>,
     ) -> Result<Arc<VertexValues>, Error> {
-        let lock = || self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().frames.get(&frame) {
+        if let Some(known) = lock(&self.held).frames.get(&frame) {
             return Ok(known.clone());
         }
         let VertexValues { normals, tangents, .. } = evaluate()?;
         let bytes = size_of_val(&normals[..]) + size_of_val(&tangents[..]);
         let values = Arc::new(VertexValues { normals, tangents, ..VertexValues::default() });
-        let mut held = lock();
+        let mut held = lock(&self.held);
         if held.bytes + bytes <= self.max_bytes && held.frames.insert(frame, values.clone()).is_none() {
             held.bytes += bytes;
         }
@@ -81,6 +80,10 @@ struct KnownNormals {
     weighting: Mutex<[Option<Weighting>; 2]>,
     /// `true` if the weighting was chosen on a patch, for all later coders.
     of_patch: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SkinSearch {
@@ -110,15 +113,36 @@ impl SkinSearch {
         }
     }
 
+    /// Returns a copy that has everything found so far, and shares nothing that is found from now on, except
+    /// the source's normals.
+    pub fn copy(&self) -> SkinSearch {
+        let (parts, skins, groups, weighting) =
+            (lock(&self.parts), lock(&self.skins), lock(&self.normals.groups), lock(&self.normals.weighting));
+        SkinSearch {
+            record_only: self.record_only,
+            wanted: AtomicBool::new(self.were_likely()),
+            ruled_out: AtomicBool::new(self.are_skins_ruled_out()),
+            skins: Mutex::new(skins.clone()),
+            parts: Arc::new(Mutex::new(parts.clone())),
+            normals: Arc::new(KnownNormals {
+                groups: Mutex::new(groups.clone()),
+                weighting: Mutex::new(*weighting),
+                of_patch: AtomicBool::new(self.normals.of_patch.load(Ordering::Relaxed)),
+            }),
+            source_normals: Mutex::new(self.source_normals()),
+            ..SkinSearch::new(self.effort, self.work.clone())
+        }
+    }
+
     /// Returns normals and tangents of the source, which coders share.
     pub fn source_normals(&self) -> Arc<SourceNormals> {
-        self.source_normals.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.source_normals).clone()
     }
 
     /// Lets coders that are made from now on keep up to this many bytes of the source's normals.
     pub fn keep_source_normals(&self, max_bytes: usize) {
         let normals = SourceNormals { max_bytes, ..SourceNormals::default() };
-        *self.source_normals.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(normals);
+        *lock(&self.source_normals) = Arc::new(normals);
     }
 
     /// Returns `true` if this is a copy for trials.
@@ -147,7 +171,7 @@ impl SkinSearch {
         tolerance: f64,
         seek: impl FnOnce() -> Result<HintedParts, Error>,
     ) -> Result<HintedParts, Error> {
-        let mut known = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.parts);
         match &*known {
             Some((held, parts)) if *held == tolerance => Ok(parts.clone()),
             _ => {
@@ -166,7 +190,7 @@ impl SkinSearch {
         &self,
         seek: impl FnOnce() -> Result<Vec<u32>, Error>,
     ) -> Result<Arc<Vec<u32>>, Error> {
-        let mut known = self.normals.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.normals.groups);
         if let Some(groups) = &*known {
             return Ok(groups.clone());
         }
@@ -177,21 +201,21 @@ impl SkinSearch {
 
     /// Returns the weighting of polygons that was chosen before: in a trial, and if it was chosen on a patch.
     pub fn weighting(&self, bones: bool) -> Option<Weighting> {
-        let known = self.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock(&self.normals.weighting);
         let serves = self.record_only || self.normals.of_patch.load(Ordering::Relaxed);
         known[usize::from(bones)].filter(|_| serves)
     }
 
     /// Takes the weighting of polygons that was chosen on a patch.
     pub fn take_weighting(&self, patch: &SkinSearch) {
-        let chosen = *patch.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner);
-        *self.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner) = chosen;
+        let chosen = *lock(&patch.normals.weighting);
+        *lock(&self.normals.weighting) = chosen;
         self.normals.of_patch.store(true, Ordering::Relaxed);
     }
 
     /// Keeps the weighting of polygons for later trials.
     pub fn keep_weighting(&self, bones: bool, weighting: Weighting) {
-        let mut known = self.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.normals.weighting);
         known[usize::from(bones)] = Some(weighting);
     }
 
@@ -208,13 +232,12 @@ impl SkinSearch {
         points: usize,
         seek: impl FnOnce() -> Result<Option<SkinChoice>, Error>,
     ) -> Result<Option<SkinChoice>, Error> {
-        let lock = || self.skins.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = lock().get(&(effort, points)) {
+        if let Some(found) = lock(&self.skins).get(&(effort, points)) {
             return Ok(found.clone());
         }
         self.work.trying("bones");
         let found = seek()?;
-        lock().insert((effort, points), found.clone());
+        lock(&self.skins).insert((effort, points), found.clone());
         Ok(found)
     }
 }

@@ -563,6 +563,18 @@ impl PrecisionTrials<'_> {
         Some(bytes + coder.decoding_bytes(options))
     }
 
+    /// Returns the result of [`PrecisionTrials::bytes`] for each of these error bounds, tried in parallel.
+    fn all_bytes(&self, plan: &Arc<MeshPlan>, bounds: &[f64]) -> Vec<Option<u64>> {
+        let bytes = |&radius: &f64| {
+            // What one trial finds must not depend on when another one ends.
+            let skin_search = self.skin_search.copy();
+            let trials =
+                PrecisionTrials { options: self.options.clone(), skin_search: &skin_search, ..*self };
+            trials.bytes(&mut plan.clone(), radius, false)
+        };
+        bounds.par_iter().map(bytes).collect()
+    }
+
     /// Returns the best precision around the guess. If trials code only a part of the frames, the close ones
     /// are repeated with all frames.
     fn around_guess(
@@ -575,12 +587,10 @@ impl PrecisionTrials<'_> {
         let mut all =
             vec![PrecisionTrial { bytes: of_guess, error_bound: allowed.guess, explicit_normals: false }];
         // Bounds that float32 cannot hold, and those that exceed the memory, are left out.
-        all.extend(allowed.candidates(is_changing).into_iter().filter_map(|radius| {
-            Some(PrecisionTrial {
-                bytes: self.bytes(plan, radius, false)?,
-                error_bound: radius,
-                explicit_normals: false,
-            })
+        let candidates = allowed.candidates(is_changing);
+        let tried = candidates.iter().copied().zip(self.all_bytes(plan, &candidates));
+        all.extend(tried.filter_map(|(error_bound, bytes)| {
+            Some(PrecisionTrial { bytes: bytes?, error_bound, explicit_normals: false })
         }));
         let smallest =
             |all: &[PrecisionTrial]| all.iter().copied().min_by_key(|trial| trial.bytes).unwrap_or(all[0]);
@@ -594,10 +604,9 @@ impl PrecisionTrials<'_> {
             return best;
         }
         let whole = PrecisionTrials { codes_all_frames: true, options: self.options.clone(), ..*self };
-        for trial in &mut all {
-            if let Some(bytes) = whole.bytes(plan, trial.error_bound, false) {
-                trial.bytes = bytes;
-            }
+        let bounds: Vec<f64> = all.iter().map(|trial| trial.error_bound).collect();
+        for (trial, bytes) in all.iter_mut().zip(whole.all_bytes(plan, &bounds)) {
+            trial.bytes = bytes.unwrap_or(trial.bytes);
         }
         let chosen = smallest(&all);
         // Later comparisons are with trials of a part of the frames.
