@@ -20,6 +20,7 @@ mod machine;
 mod memory;
 mod particle_scenes;
 mod particles;
+mod parts;
 mod peers;
 mod pictures;
 mod random;
@@ -81,6 +82,8 @@ enum Command {
     Gpu(gpu::Arguments),
     /// Growth of each verb's time when one count of an input doubles.
     Slopes(slopes::Arguments),
+    /// Bytes of compiled files by part: what is stored once, by kind, and frames.
+    Parts(parts::Arguments),
     /// Cost of a small mesh: bytes, memory and time.
     Small(small::Arguments),
     /// Bytes per vertex that compiling, decoding and playing a large mesh take.
@@ -115,6 +118,7 @@ fn main() -> std::process::ExitCode {
         #[cfg(feature = "gpu")]
         Command::Gpu(arguments) => gpu::run(&arguments),
         Command::Slopes(arguments) => slopes::run(&arguments),
+        Command::Parts(arguments) => parts::run(&arguments),
         Command::Small(arguments) => small::run(&arguments),
         Command::Memory(arguments) => memory::run(&arguments),
         Command::Digests(arguments) => digests::run(&arguments),

@@ -10,5 +10,5 @@ pub mod verify;
 pub use machine::{free_memory, machine_limits};
 pub use meshreel_scene::Error;
 pub use reopen::{Refusal, decode_static, reopen, reopen_while};
-pub use static_bytes::static_bytes;
+pub use static_bytes::{compressed_bytes, static_bytes};
 pub use verify::{Failure, MatchMethod, MeshReport, Report, distances, verify};

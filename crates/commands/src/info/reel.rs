@@ -15,6 +15,7 @@ use meshreel::raw::format::CHUNK_ENTRY_SIZE;
 use meshreel::raw::format::kind;
 use meshreel::raw::record::{Coding, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, FrameKind, Reel};
+use meshreel_check::compressed_bytes;
 use meshreel_compile::advice::{self, Advice};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -129,6 +130,9 @@ pub struct MeshInfo {
     pub tolerance: Option<f64>,
     /// Size in bytes without the source map; `None` if it was not measured.
     pub bytes: Option<u64>,
+    /// Size of its triangles, and of its part of the source map, in bytes.
+    pub connectivity_bytes: u64,
+    pub source_map_bytes: u64,
     /// Triangles and errors of all LOD levels, the mesh itself first; empty if it has no others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<LodInfo>,
@@ -147,6 +151,9 @@ pub struct StreamInfo {
     pub bits: u8,
     pub word_bytes: u8,
     pub tolerance: f64,
+    /// Size of its static values in bytes: of positions the first frame or the rest pose, weights and tables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub static_bytes: Option<u64>,
     /// Size of the stream in frames, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_bytes: Option<u64>,
@@ -312,8 +319,9 @@ fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {
 /// Sizes of the meshes.
 struct MeshBytes {
     meshes: Vec<u64>,
-    /// For each mesh, the size of each of its streams in frames, in bytes.
+    /// For each mesh, the size of each of its streams in frames, in bytes, and that of its static values.
     streams: Vec<Vec<u64>>,
+    static_streams: Vec<Vec<u64>>,
 }
 
 /// Returns the size of each mesh without its source map: its part of the chunks and of all frames. The latter
@@ -332,7 +340,14 @@ fn mesh_bytes(reel: &Reel, wanted: InfoOptions) -> Result<Option<MeshBytes>, Fai
     let meshes: Vec<u64> = meshes.map(|(frames, once)| (frames + once) as u64).collect();
     let streams = |mesh| decoder.stream_bytes(mesh).iter().map(|size| *size as u64).collect();
     let streams = (0..meshes.len()).map(streams).collect();
-    Ok(Some(MeshBytes { meshes, streams }))
+    let static_streams = (reel.description().meshes.iter().enumerate())
+        .map(|(mesh, record)| {
+            let packing = compressed_bytes(reel, record.values) / f64::from(record.values.size.max(1));
+            let sizes = decoder.static_stream_bytes(mesh).iter();
+            sizes.map(|size| (f64::from(*size) * packing) as u64).collect()
+        })
+        .collect();
+    Ok(Some(MeshBytes { meshes, streams, static_streams }))
 }
 
 fn mesh_infos(
@@ -356,6 +371,8 @@ fn mesh_infos(
     let infos = reel.description().meshes.iter().enumerate().map(|(m, mesh)| MeshInfo {
         tolerance: promised[m],
         bytes: bytes.map(|bytes| bytes.meshes[m]),
+        connectivity_bytes: compressed_bytes(reel, mesh.connectivity) as u64,
+        source_map_bytes: compressed_bytes(reel, mesh.source_map) as u64,
         grid: grids[m],
         heights: mesh.streams.iter().any(|s| s.coding == Coding::Heights),
         moves: mesh.moving_frames,
@@ -386,15 +403,16 @@ fn mesh_infos(
         streams: (mesh.streams.iter().enumerate())
             .map(|(s, stream)| {
                 // The streams of a mesh whose vertices come with each frame are stored together.
-                let own = bytes.filter(|_| stream.animated && !mesh.method.changes());
-                stream_info(stream, own.map(|bytes| bytes.streams[m][s]))
+                let own = bytes.filter(|_| !mesh.method.changes());
+                let of_frames = own.filter(|_| stream.animated).map(|bytes| bytes.streams[m][s]);
+                stream_info(stream, own.and_then(|bytes| bytes.static_streams[m].get(s).copied()), of_frames)
             })
             .collect(),
     });
     Ok(infos.collect())
 }
 
-fn stream_info(stream: &StreamRecord, frame_bytes: Option<u64>) -> StreamInfo {
+fn stream_info(stream: &StreamRecord, static_bytes: Option<u64>, frame_bytes: Option<u64>) -> StreamInfo {
     let what = match stream.semantic {
         Semantic::Position => "positions",
         Semantic::Normal => "normals (octahedral)",
@@ -415,6 +433,7 @@ fn stream_info(stream: &StreamRecord, frame_bytes: Option<u64>) -> StreamInfo {
         bits: stream.bits,
         word_bytes: stream.word,
         tolerance: stream.tolerance,
+        static_bytes,
         frame_bytes,
     }
 }

@@ -98,6 +98,13 @@ impl FrameDecoder {
         &self.stream_bytes[mesh]
     }
 
+    /// Returns each stream's bytes among the static values of a mesh, before they were compressed: of
+    /// positions the first frame or the rest pose, weights and tables. Panics if there is no such mesh.
+    #[must_use]
+    pub fn static_stream_bytes(&self, mesh: usize) -> &[u32] {
+        &self.statics.meshes[mesh].stream_bytes
+    }
+
     /// Returns the number of the frame that is shown.
     #[must_use]
     pub fn frame(&self) -> Option<usize> {

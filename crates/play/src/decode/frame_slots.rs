@@ -87,9 +87,8 @@ impl FrameSlots {
     /// * Serial: a B-frame needs four slots and takes one, of five. An index frame needs none, and is decoded
     ///   only while the unit that was asked for lacks it: at most three others wait for that.
     /// * Temporal layers: a group needs four key frames and, for its last layer, the seven frames above that;
-    ///   the last layer takes eight more: 19. A key frame needs two key frames and takes one, and the key
-    ///   frame before it in the plan may need two others: 11 + 5 = 16. So of 21 slots those that the first
-    ///   two units need are never taken.
+    ///   the last layer takes eight more: 19. A key frame needs at most three key frames and takes one, so of
+    ///   19 slots those that the first two units need, at most 11, are never taken.
     pub fn reserve(
         &mut self,
         order: &DecodeOrder,

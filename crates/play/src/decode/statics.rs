@@ -161,8 +161,9 @@ fn read_values(
     mesh.streams.reserve_exact(record.streams.len());
     mesh.fixed_point.reserve_exact(record.streams.len());
     mesh.normals.reserve_exact(record.streams.len());
+    mesh.stream_bytes.reserve_exact(record.streams.len());
     for (s, stream) in record.streams.iter().enumerate() {
-        let rest = remaining(bytes, used);
+        let (first_byte, rest) = (used, remaining(bytes, used));
         let mut parts = Vec::new();
         if stream.coding.has_fixed_point() {
             parts.reserve_exact(fixed_point_parts(stream));
@@ -190,6 +191,7 @@ fn read_values(
         mesh.streams.push(words);
         mesh.fixed_point.push(parts);
         mesh.normals.push(None);
+        mesh.stream_bytes.push((used - first_byte) as u32);
     }
     if !needs_table(record) {
         mesh.predictor_table = PredictorTable::default();

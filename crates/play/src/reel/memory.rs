@@ -238,6 +238,7 @@ impl MemoryInputs<'_> {
         sum.list::<QuantizedBuffer>(mesh.streams.len());
         sum.list::<Vec<FixedPointStream>>(mesh.streams.len());
         sum.list::<Option<Box<PredictedNormals>>>(mesh.streams.len());
+        sum.list::<u32>(mesh.streams.len());
         for (s, stream) in mesh.streams.iter().enumerate() {
             if !mesh.is_attribute(s) || self.limits.attributes {
                 self.add_stream(mesh, stream, sum);

@@ -259,8 +259,8 @@ impl DecodeOrder {
         match self {
             // Two index frames and three B-frames.
             DecodeOrder::Serial { .. } => 5,
-            // Four key frames, two more on the way to them, and a group.
-            DecodeOrder::Layered { .. } => 4 + 2 + 15,
+            // Four key frames and a group.
+            DecodeOrder::Layered { .. } => 4 + 15,
         }
     }
 }

@@ -44,6 +44,8 @@ pub(crate) struct StaticMesh {
     pub fixed_point: Vec<Vec<FixedPointStream>>,
     /// Per stream of predicted normals its predictor.
     pub normals: Vec<Option<Box<PredictedNormals>>>,
+    /// Per stream its bytes among the static values, before compression.
+    pub stream_bytes: Vec<u32>,
 }
 
 /// The bytes and counts that determine everything in a [`StaticMesh`].

@@ -222,6 +222,7 @@ fn mesh_table(info: &ReelInfo, most: usize) -> String {
 }
 
 fn stream_table(info: &ReelInfo) -> String {
+    let bytes = |size: Option<u64>| size.map_or("-".to_string(), units::bytes);
     let mut rows = Vec::new();
     for mesh in &info.meshes {
         rows.push(vec![one_line(&mesh.path)]);
@@ -233,11 +234,20 @@ fn stream_table(info: &ReelInfo) -> String {
                 stream.bits.to_string(),
                 stream.word_bytes.to_string(),
                 units::short(stream.tolerance),
-                stream.frame_bytes.map_or("-".to_string(), units::bytes),
+                bytes(stream.static_bytes),
+                bytes(stream.frame_bytes),
             ]);
         }
+        for (what, size) in [("triangles", mesh.connectivity_bytes), ("source map", mesh.source_map_bytes)] {
+            if size > 0 {
+                let mut row = vec![format!("    {what}"), String::new(), "once".to_string()];
+                row.extend([const { String::new() }; 3]);
+                row.extend([units::bytes(size), bytes(None)]);
+                rows.push(row);
+            }
+        }
     }
-    table(&["mesh and stream", "what", "kept", "bits", "word", "tolerance", "in frames"], &rows)
+    table(&["mesh and stream", "<what", "<kept", "bits", "word", "tolerance", "static", "in frames"], &rows)
 }
 
 fn tree(info: &ReelInfo) -> String {

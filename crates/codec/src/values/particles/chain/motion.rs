@@ -110,12 +110,13 @@ impl<const N: usize> PointMotion<N> {
         let mut velocity = [0; N];
         if self.moves() {
             let speed = match law.pull[..N].iter().any(|pull| pull[2] != 0) {
-                true => self.velocity.iter().map(|v| i64::from(*v).pow(2) as u64).sum::<u64>().isqrt(),
+                true => root(self.velocity.iter().map(|v| i64::from(*v).pow(2) as u64).sum()),
                 false => 0,
             };
             velocity = std::array::from_fn(|k| {
                 let (v, [constant, linear, square]) = (i64::from(self.velocity[k]), law.pull[k]);
-                let drag = (i128::from(square) * i128::from(v) * i128::from(speed)) >> 40;
+                // |v| ≤ 2³⁰ and speed ≤ 2³¹, so one multiplication of 64 by 64 bits is enough.
+                let drag = (i128::from(square) * i128::from(v * speed)) >> 40;
                 let pull = i64::from(constant)
                     + ((i64::from(linear) * v) >> 16)
                     + drag.clamp(-(1 << 40), 1 << 40) as i64;
@@ -238,6 +239,14 @@ impl<const N: usize> ExpectedMotion<N> {
     }
 }
 
+/// Returns ⌊√square⌋, of at most 2⁶². The root of f64 is off by one at most, on every machine.
+fn root(square: u64) -> i64 {
+    let near = (square as f64).sqrt() as u64;
+    let over = near * near > square;
+    let under = (near + 1) * (near + 1) <= square;
+    (near + u64::from(under) - u64::from(over)) as i64
+}
+
 /// The correction per unit of residual, by the number of known frames: for the position, for the velocity; in
 /// 2⁻⁸. They are those of least-squares linear regression: 2(2n − 1)/n(n + 1), 6/n(n + 1).
 static GAINS: [[i64; 2]; MAX_MEMORY as usize + 1] = {
@@ -320,5 +329,29 @@ pub(super) fn check_components(components: usize) -> Result<(), Corrupt> {
     match components {
         1..=4 => Ok(()),
         _ => Err(Corrupt("particles: a stream of no or too many components")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::root;
+    use proptest::prelude::*;
+
+    #[test]
+    fn roots_beside_squares() {
+        for root_of in [0u64, 1, 2, 46_340, 94_906_265, 94_906_267, (1 << 31) - 1, 1 << 31] {
+            for square in root_of.pow(2).saturating_sub(1)..=(root_of.pow(2) + 1).min(1 << 62) {
+                assert_eq!(root(square), square.isqrt() as i64, "{square}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn roots_are_those_of_whole_numbers(near in 0u64..1 << 31, more in 0u64..1 << 31) {
+            let square = near * near + more % (2 * near + 1);
+            prop_assert_eq!(root(square), square.isqrt() as i64);
+            prop_assert_eq!(root(square.saturating_sub(1)), square.saturating_sub(1).isqrt() as i64);
+        }
     }
 }
