@@ -196,7 +196,8 @@ impl NormalCoder {
         let mut own: BTreeMap<u32, Arc<Vec<i16>>> = BTreeMap::new();
         let mut out = Vec::new();
         // Values of the source take more memory than all else that units need: few frames are held at once.
-        let most = (MAX_HELD_VERTICES / self.fixed.vertex_point.len().max(1)).clamp(1, MAX_BATCH);
+        let most = MAX_HELD_VERTICES / self.fixed.vertex_point.len().max(1);
+        let most = most.clamp(1, MAX_BATCH.min(rayon::current_num_threads()));
         let frames: Vec<u32> =
             units.iter().flat_map(|unit| self.schedule.frames_of(*unit).to_vec()).collect();
         let mut batches = frames.chunks(most);
