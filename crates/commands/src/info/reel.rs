@@ -16,6 +16,7 @@ use meshreel::raw::format::kind;
 use meshreel::raw::record::{Coding, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, FrameKind, Reel};
 use meshreel_check::compressed_bytes;
+use meshreel_codec::entropy::block::{BlockFormat, Compressor};
 use meshreel_compile::advice::{self, Advice};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -23,6 +24,9 @@ use std::collections::HashMap;
 /// The largest unpacked size of all frames, and the most memory to decode them, in bytes, for which they are
 /// decoded just to measure meshes.
 const MAX_MEASURED_BYTES: u64 = 64 << 20;
+
+/// The effort with which streams are compressed to estimate their shares.
+const ESTIMATE_EFFORT: u32 = 5;
 
 /// A `.reel` as `--json` prints it.
 #[derive(Serialize)]
@@ -341,13 +345,23 @@ fn mesh_bytes(reel: &Reel, wanted: InfoOptions) -> Result<Option<MeshBytes>, Fai
     let streams = |mesh| decoder.stream_bytes(mesh).iter().map(|size| *size as u64).collect();
     let streams = (0..meshes.len()).map(streams).collect();
     let static_streams = (reel.description().meshes.iter().enumerate())
-        .map(|(mesh, record)| {
-            let packing = compressed_bytes(reel, record.values) / f64::from(record.values.size.max(1));
-            let sizes = decoder.static_stream_bytes(mesh).iter();
-            sizes.map(|size| (f64::from(*size) * packing) as u64).collect()
-        })
+        .map(|(mesh, record)| shares(&decoder.static_streams(mesh), compressed_bytes(reel, record.values)))
         .collect();
     Ok(Some(MeshBytes { meshes, streams, static_streams }))
+}
+
+/// Divides the compressed bytes of streams among them, in proportion to what each takes if it is compressed
+/// alone: some are entropy-coded already.
+fn shares(streams: &[&[u8]], bytes: f64) -> Vec<u64> {
+    let mut compressor = Compressor::new(BlockFormat::Zstd, ESTIMATE_EFFORT);
+    let alone = streams.iter().map(|stream| {
+        let mut out = Vec::new();
+        compressor.compress(stream, &mut out);
+        out.len().min(stream.len()) as f64
+    });
+    let alone: Vec<f64> = alone.collect();
+    let scale = bytes / alone.iter().sum::<f64>().max(1.0);
+    alone.iter().map(|size| (size * scale) as u64).collect()
 }
 
 fn mesh_infos(

@@ -15,7 +15,7 @@ use crate::decode::unit::{self, DecodeContext, UnitSource};
 use crate::reel::frame::FrameData;
 use crate::reel::open_file::Reel;
 use crate::reel::order::FrameList;
-use crate::reel::statics::Statics;
+use crate::reel::statics::{StaticMesh, Statics};
 use meshreel_codec::record::Visibility;
 use meshreel_codec::transform::Transform;
 use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, ChunkEntry};
@@ -98,11 +98,20 @@ impl FrameDecoder {
         &self.stream_bytes[mesh]
     }
 
-    /// Returns each stream's bytes among the static values of a mesh, before they were compressed: of
-    /// positions the first frame or the rest pose, weights and tables. Panics if there is no such mesh.
+    /// Returns the static values of each stream of a mesh as they were before block compression: of positions
+    /// the first frame or the rest pose, weights and tables. For tools that print sizes. Panics if there is no
+    /// such mesh.
     #[must_use]
-    pub fn static_stream_bytes(&self, mesh: usize) -> &[u32] {
-        &self.statics.meshes[mesh].stream_bytes
+    pub fn static_streams(&self, mesh: usize) -> Vec<&[u8]> {
+        let StaticMesh { key, stream_bytes, .. } = &*self.statics.meshes[mesh];
+        // Streams come last.
+        let mut rest = &key.values[key.values.len() - stream_bytes.iter().sum::<u32>() as usize..];
+        let streams = stream_bytes.iter().map(|&size| {
+            let (own, behind) = rest.split_at(size as usize);
+            rest = behind;
+            own
+        });
+        streams.collect()
     }
 
     /// Returns the number of the frame that is shown.

@@ -44,7 +44,7 @@ pub(crate) struct StaticMesh {
     pub fixed_point: Vec<Vec<FixedPointStream>>,
     /// Per stream of predicted normals its predictor.
     pub normals: Vec<Option<Box<PredictedNormals>>>,
-    /// Per stream its bytes among the static values, before compression.
+    /// Per stream the number of its bytes at the end of the key's values.
     pub stream_bytes: Vec<u32>,
 }
 

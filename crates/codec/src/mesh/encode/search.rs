@@ -266,8 +266,8 @@ impl SourceMesh<'_> {
         }
     }
 
-    /// Returns the number of parts of the work that are done in parallel: that does not change the result, and
-    /// each takes memory.
+    /// Returns the number of tasks that are done in parallel. The result does not depend on it; each takes
+    /// memory.
     fn parallel_tasks(&self) -> usize {
         match self.points() < MIN_PARALLEL_POINTS {
             true => 1,
