@@ -99,8 +99,8 @@ impl FrameDecoder {
     }
 
     /// Returns the static values of each stream of a mesh as they were before block compression: of positions
-    /// the first frame or the rest pose, weights and tables. For tools that print sizes. Panics if there is no
-    /// such mesh.
+    /// the first frame or the rest pose, weights and tables. For tools that print sizes. Panics if there is
+    /// no such mesh.
     #[must_use]
     pub fn static_streams(&self, mesh: usize) -> Vec<&[u8]> {
         let StaticMesh { key, stream_bytes, .. } = &*self.statics.meshes[mesh];

@@ -381,7 +381,8 @@ impl<'a> RaceInputs<'a> {
         Some(StartedFit { fit, sample })
     }
 
-    /// Returns the approximate work after the race, in steps of one point: for the sample, and for all points.
+    /// Returns the approximate work after the race, in steps of one point: for the sample, and for all
+    /// points.
     fn work(&self, request: &SkinRequest) -> [usize; 2] {
         let points = self.all.points();
         let stages = MAX_INFLUENCES - max_influences(request);
