@@ -16,6 +16,7 @@ from .streams import (
     transforms,
 )
 from .units import Schedule, hierarchy, quincunx
+from .uvs import surface_uvs
 
 
 # container.md#chunk-kinds
@@ -107,6 +108,10 @@ class Reel:
             elif s["coding"] == 2:
                 predicted[i] = b.take(b.varint())
                 streams.append(None)
+            elif s["semantic"] == 3 and not s["animated"] and b.data[b.at : b.at + 1] == b"\3":
+                b.take(1)
+                need(0 in cells, "uvs on a surface without fixed-point positions")
+                streams.append(surface_uvs(b, s, triangles, cells[0][1], cells[0][0][0].first))
             else:
                 streams.append(stream(b, s, m["vertices"], table_))
         b.end()

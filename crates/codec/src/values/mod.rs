@@ -14,5 +14,6 @@ pub mod residual;
 pub(crate) mod search;
 mod semantic;
 pub mod stream;
+pub mod uvs;
 
 pub use semantic::Semantic;

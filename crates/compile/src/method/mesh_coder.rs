@@ -17,6 +17,7 @@ use crate::method::particles::ParticlesCoder;
 use crate::method::points::{self, MeshPoints, PointFrames};
 use crate::method::quantized::{QuantizedCoder, QuantizedUnit};
 use crate::method::skin::{self, ChosenMethod};
+use crate::method::uvs;
 use crate::report::{BoneMeasures, TriedMethod};
 use crate::{Error, with_quantized};
 use meshreel_codec::entropy::block::Compressor;
@@ -459,7 +460,12 @@ impl MeshCoder {
             if let Some(Some(normals)) = self.normals.get(s) {
                 put_length_prefixed(normals.static_bytes(), out);
             } else if self.is_quantized(s) {
+                let start = out.len();
                 self.plan.encode_base(s, &table, out);
+                let positions = self.fixed_point.first().and_then(|parts| parts.first());
+                if let (Some(positions), Some(points)) = (positions, &self.points) {
+                    uvs::shorten(&self.plan, points, &**positions, s, &self.options, (start, out));
+                }
             } else {
                 let parts = &self.fixed_point[s];
                 parts.iter().for_each(|part| put_length_prefixed(part.static_bytes(), out));

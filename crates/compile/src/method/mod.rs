@@ -15,3 +15,4 @@ pub mod quantize;
 pub mod quantized;
 pub mod resume;
 pub mod skin;
+pub mod uvs;

@@ -310,15 +310,11 @@ fn position_indices_and_uvs(
     positions: &dyn StreamCoder,
     tangents: bool,
 ) -> (Vec<u32>, Vec<[f32; 2]>) {
-    let mut place = vec![0; points.first_vertex.len()];
-    for (cell, &point) in (0..).zip(positions.order()) {
-        place[point as usize] = cell;
-    }
     let uvs = match plan.streams.iter().position(are_constant_uvs) {
         Some(at) if tangents => constant_uvs(&plan.streams[at], &plan.bases[at]),
         _ => Vec::new(),
     };
-    (points.vertex_point.iter().map(|&p| place[p as usize]).collect(), uvs)
+    (points.places(positions.order()), uvs)
 }
 
 fn shape<'s>(

@@ -53,6 +53,15 @@ impl MeshPoints {
         }
         points
     }
+
+    /// Returns, by vertex, the index of its point in the order of fixed-point positions.
+    pub fn places(&self, order: &[u32]) -> Vec<u32> {
+        let mut place = vec![0; self.first_vertex.len()];
+        for (new, &point) in (0..).zip(order) {
+            place[point as usize] = new;
+        }
+        self.vertex_point.iter().map(|&point| place[point as usize]).collect()
+    }
 }
 
 /// Frames of one stream, or of one half of it, as 3-vectors.

@@ -9,7 +9,7 @@ use crate::reel::fixed_point::{FixedPointStream, PositionDecoder};
 use crate::reel::layout::{fixed_point_parts, needs_table};
 use crate::reel::normals::PredictedNormals;
 use crate::reel::open_file::Reel;
-use crate::reel::quantized::{QuantizedBuffer, for_quantized};
+use crate::reel::quantized::{QuantizedBuffer, QuantizedInteger, for_quantized};
 use crate::reel::statics::{StaticMesh, Statics};
 use crate::reel::{lod, visibility};
 use crate::{Error, error};
@@ -28,7 +28,8 @@ use meshreel_codec::topology::{compact, grid, index, weld};
 use meshreel_codec::values::parallelogram::{self, PredictorTable};
 use meshreel_codec::values::particles::ParticleKind;
 use meshreel_codec::values::particles::point_set::PointSet;
-use meshreel_codec::{Corrupt, quantize, take_length_prefixed};
+use meshreel_codec::values::uvs::{self, UvSurface};
+use meshreel_codec::{Corrupt, each_width, quantize, take_length_prefixed};
 use meshreel_format::kind;
 use std::sync::Arc;
 
@@ -178,6 +179,10 @@ fn read_values(
                 predicted.push((s, rest));
                 used += take_length_prefixed(rest)?.1;
             }
+            Coding::Quantized if is_surface_uvs(stream, rest) => {
+                words = QuantizedBuffer::zeroed(stream.word, 2 * vertices);
+                used += 1 + read_surface_uvs(stream, &rest[1..], mesh, &mut words)?;
+            }
             Coding::Quantized => {
                 words = QuantizedBuffer::zeroed(stream.word, stream.semantic.components() * vertices);
                 let table = &mesh.predictor_table;
@@ -210,6 +215,39 @@ fn read_values(
         mesh.normals[s] = Some(Box::new(made));
     }
     check_all_used(bytes, used)
+}
+
+/// `true` if static texture coordinates are predicted from the points of the first frame.
+fn is_surface_uvs(stream: &StreamRecord, bytes: &[u8]) -> bool {
+    stream.semantic == Semantic::Uv && !stream.animated && bytes.first() == Some(&uvs::PREDICTOR)
+}
+
+/// Reads such texture coordinates; returns the bytes used.
+fn read_surface_uvs(
+    stream: &StreamRecord,
+    bytes: &[u8],
+    mesh: &StaticMesh,
+    out: &mut QuantizedBuffer,
+) -> Result<usize, Corrupt> {
+    let points = mesh.fixed_point.first().and_then(|parts| parts.first());
+    let (Some(points), [u, v]) = (points, &stream.axes[..]) else {
+        return Err(Corrupt("texture coordinates on a surface without fixed-point positions"));
+    };
+    let positions: Vec<[i32; 3]> = each_width!(points.decoder.first().as_points(), first => {
+        first.iter().map(|&[x, y, z, _]| [x, y, z].map(i32::from)).collect()
+    });
+    let surface = UvSurface {
+        indices: &mesh.indices,
+        vertex_points: &points.vertex_points,
+        positions: &positions,
+        steps: [u.step, v.step],
+        codes: [u.codes, v.codes],
+    };
+    match out {
+        QuantizedBuffer::U8(_) => uvs::decode(bytes, surface, u8::slice_mut(out)),
+        QuantizedBuffer::U16(_) => uvs::decode(bytes, surface, u16::slice_mut(out)),
+        QuantizedBuffer::U32(_) => uvs::decode(bytes, surface, u32::slice_mut(out)),
+    }
 }
 
 /// Returns the uvs from which tangents are computed: those of the first set, which must be static.
