@@ -102,6 +102,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                     restart: arguments.restart,
                     choice,
                     own_tables: arguments.own_tables,
+                    ..Options::default()
                 };
                 good &= match measure::<i16>(&sequence, tolerance, options, arguments.repeat) {
                     Err(e) if e.is::<EncodeError>() => {

@@ -2,7 +2,7 @@
 //! first.
 //!
 //! Folders, lowest first; a module imports from its own folder and from those before it: bytes, width, sort,
-//! simd, entropy, quantize, topology, schedule, transform, values, clip, mesh, classic, record.
+//! tasks, simd, entropy, quantize, topology, schedule, transform, values, clip, mesh, classic, record.
 //!
 //! Encoders need the feature `encode`; without it there are only decoders, and no C code.
 //!
@@ -24,6 +24,8 @@ pub mod record;
 pub mod schedule;
 pub mod simd;
 pub mod sort;
+#[cfg(feature = "encode")]
+pub mod tasks;
 pub mod topology;
 pub mod transform;
 pub mod values;

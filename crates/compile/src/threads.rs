@@ -1,12 +1,18 @@
 //! The threads of a compile.
 
 use crate::Error;
+use meshreel_codec::tasks::TaskRunner;
 use rayon::prelude::*;
 
 /// Returns a pool of `jobs` threads; 0 stands for all cores.
 pub(crate) fn pool(jobs: usize) -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
     pool.map_err(|e| Error::misuse(format!("--jobs {jobs}: {e}")))
+}
+
+/// Returns what runs the tasks of an encoder on the threads of the current pool.
+pub(crate) fn task_runner() -> TaskRunner {
+    TaskRunner::new(rayon::current_num_threads(), |count, task| (0..count).into_par_iter().for_each(task))
 }
 
 /// Codes inputs in parallel, `batch` at a time, and hands the results to `consume` in their order, while the

@@ -410,7 +410,14 @@ mod tests {
         let bind: Vec<[f32; 3]> = (0..points).map(|p| [p as f32 * 0.25, (p % 2) as f32, 0.5]).collect();
         let levels = hierarchy::build(points, &triangles(&indices(), &point_of));
         let extent = Extent { low: [0.0, 0.0, 0.5], high: [2.5, 1.0, 0.5], tolerance: 1e-3, axes: 3 };
-        let settings = Options { effort: 5, packed: false, restart: 1, choice: None, own_tables: false };
+        let settings = Options {
+            effort: 5,
+            packed: false,
+            restart: 1,
+            choice: None,
+            own_tables: false,
+            ..Options::default()
+        };
         let mut work = EncodeBuffers::<i16>::default();
         let source = ConstantPositions(&bind);
         let made = Encoder::new(levels.clone(), 1, extent, settings, &source, &mut work).unwrap();

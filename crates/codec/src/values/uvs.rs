@@ -291,7 +291,7 @@ mod tests {
             assert!(decode(&bytes[..end], of, &mut back).is_err());
         }
         assert!(decode(&bytes, of, &mut vec![0u32; codes.len()]).is_err());
-        assert!(decode(&bytes, of, &mut vec![0u16; 2]).is_err());
+        assert!(decode(&bytes, of, &mut [0u16; 2]).is_err());
     }
 
     proptest! {

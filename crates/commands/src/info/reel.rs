@@ -25,7 +25,7 @@ use std::collections::HashMap;
 /// decoded just to measure meshes.
 const MAX_MEASURED_BYTES: u64 = 64 << 20;
 
-/// The effort with which streams are compressed to estimate their shares.
+/// The effort with which streams are compressed to divide bytes among them.
 const ESTIMATE_EFFORT: u32 = 5;
 
 /// A `.reel` as `--json` prints it.
@@ -345,14 +345,16 @@ fn mesh_bytes(reel: &Reel, wanted: InfoOptions) -> Result<Option<MeshBytes>, Fai
     let streams = |mesh| decoder.stream_bytes(mesh).iter().map(|size| *size as u64).collect();
     let streams = (0..meshes.len()).map(streams).collect();
     let static_streams = (reel.description().meshes.iter().enumerate())
-        .map(|(mesh, record)| shares(&decoder.static_streams(mesh), compressed_bytes(reel, record.values)))
+        .map(|(mesh, record)| {
+            divided_bytes(&decoder.static_streams(mesh), compressed_bytes(reel, record.values))
+        })
         .collect();
     Ok(Some(MeshBytes { meshes, streams, static_streams }))
 }
 
 /// Divides the compressed bytes of streams among them, in proportion to what each takes if it is compressed
 /// alone: some are entropy-coded already.
-fn shares(streams: &[&[u8]], bytes: f64) -> Vec<u64> {
+fn divided_bytes(streams: &[&[u8]], bytes: f64) -> Vec<u64> {
     let mut compressor = Compressor::new(BlockFormat::Zstd, ESTIMATE_EFFORT);
     let alone = streams.iter().map(|stream| {
         let mut out = Vec::new();

@@ -10,6 +10,7 @@ use crate::mesh::streams::{Quantized, RequestedValues, Scratch, VertexValues};
 use crate::method::coder::{DecodedByWidth, RigidMotion, StreamCoder};
 use crate::method::decoding_time::bits_per_nanosecond;
 use crate::method::points::MeshPoints;
+use crate::threads::task_runner;
 use meshreel_codec::each_width;
 use meshreel_codec::mesh::decode::FirstFrame;
 use meshreel_codec::mesh::normals::encode::{Encoder, NormalSettings, NormalSource};
@@ -100,6 +101,7 @@ impl NormalCoder {
             packed: options.preset == Preset::Fast,
             bits_per_nanosecond: bits_per_nanosecond(options),
             weighting: found.weighting(rest.is_some()),
+            tasks: task_runner(),
         };
         let encoder = coder.encoder(shape, wanted, positions)?;
         if let Some(encoder) = &encoder {

@@ -12,6 +12,7 @@ use crate::method::coder::{
     CodedUnits, DecodedByWidth, FrameMeasure, StreamCoder, Width, measure_frame, round_to_lattice,
     vectors_from_bytes, vectors_to_bytes,
 };
+use crate::threads::task_runner;
 use meshreel_codec::for_width;
 use meshreel_codec::mesh::decode::FirstFrame;
 use meshreel_codec::mesh::encode::{EncodeBuffers, EncodeError, Encoder, PositionSource};
@@ -283,6 +284,7 @@ pub fn soft_coder<W: Width>(
         restart: options.restart(),
         choice: None,
         own_tables: false,
+        tasks: task_runner(),
     };
     let Some(extent) = extent(frames) else {
         return Ok(None);

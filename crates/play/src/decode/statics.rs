@@ -179,18 +179,9 @@ fn read_values(
                 predicted.push((s, rest));
                 used += take_length_prefixed(rest)?.1;
             }
-            Coding::Quantized if is_surface_uvs(stream, rest) => {
-                words = QuantizedBuffer::zeroed(stream.word, 2 * vertices);
-                used += 1 + read_surface_uvs(stream, &rest[1..], mesh, &mut words)?;
-            }
             Coding::Quantized => {
                 words = QuantizedBuffer::zeroed(stream.word, stream.semantic.components() * vertices);
-                let table = &mesh.predictor_table;
-                used += match words {
-                    QuantizedBuffer::U8(_) => read_static::<u8>(stream, rest, table, &mut words)?,
-                    QuantizedBuffer::U16(_) => read_static::<u16>(stream, rest, table, &mut words)?,
-                    QuantizedBuffer::U32(_) => read_static::<u32>(stream, rest, table, &mut words)?,
-                };
+                used += read_quantized(stream, rest, mesh, &mut words)?;
             }
         }
         mesh.streams.push(words);
@@ -217,12 +208,25 @@ fn read_values(
     check_all_used(bytes, used)
 }
 
-/// `true` if static texture coordinates are predicted from the points of the first frame.
-fn is_surface_uvs(stream: &StreamRecord, bytes: &[u8]) -> bool {
-    stream.semantic == Semantic::Uv && !stream.animated && bytes.first() == Some(&uvs::PREDICTOR)
+/// Reads the quantized values of a stream; returns the bytes used.
+fn read_quantized(
+    stream: &StreamRecord,
+    bytes: &[u8],
+    mesh: &StaticMesh,
+    out: &mut QuantizedBuffer,
+) -> Result<usize, Corrupt> {
+    if stream.semantic == Semantic::Uv && !stream.animated && bytes.first() == Some(&uvs::PREDICTOR) {
+        return Ok(1 + read_surface_uvs(stream, &bytes[1..], mesh, out)?);
+    }
+    let table = &mesh.predictor_table;
+    match out {
+        QuantizedBuffer::U8(_) => read_static::<u8>(stream, bytes, table, out),
+        QuantizedBuffer::U16(_) => read_static::<u16>(stream, bytes, table, out),
+        QuantizedBuffer::U32(_) => read_static::<u32>(stream, bytes, table, out),
+    }
 }
 
-/// Reads such texture coordinates; returns the bytes used.
+/// Reads texture coordinates that are predicted from the points of the first frame; returns the bytes used.
 fn read_surface_uvs(
     stream: &StreamRecord,
     bytes: &[u8],

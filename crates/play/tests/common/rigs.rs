@@ -24,7 +24,14 @@ pub fn chunk(mesh: u32, vertices: u32, indices: &[u32], joints: u32) -> Vec<u8> 
     let bind: Vec<[f32; 3]> = (0..vertices).map(|v| [v as f32, (v % 5) as f32, 1.0]).collect();
     let levels = hierarchy::build(vertices, &triangles(indices, &point_of));
     let extent = Extent { low: [0.0; 3], high: [vertices as f32, 5.0, 1.0], tolerance: 1e-2, axes: 3 };
-    let settings = Options { effort: 3, packed: false, restart: 1, choice: None, own_tables: false };
+    let settings = Options {
+        effort: 3,
+        packed: false,
+        restart: 1,
+        choice: None,
+        own_tables: false,
+        ..Options::default()
+    };
     let mut work = EncodeBuffers::<i16>::default();
     let source = BindPose(&bind);
     let made = Encoder::new(levels.clone(), 1, extent, settings, &source, &mut work).unwrap();

@@ -9,6 +9,7 @@ use crate::mesh::hierarchy::Hierarchy;
 use crate::quantize::fixed_point::FixedPoint;
 use crate::quantize::lattice::{Extent, FixedPointGrid, LatticeChoice};
 use crate::schedule::{MAX_REFERENCES, Schedule, Unit};
+use crate::tasks::TaskRunner;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -54,11 +55,20 @@ pub struct Options {
     pub choice: Option<LatticeChoice>,
     /// `true` to store tables in the file even if a default set takes fewer bytes.
     pub own_tables: bool,
+    /// Runs what may be done in parallel.
+    pub tasks: TaskRunner,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { effort: 5, packed: false, restart: 4, choice: None, own_tables: false }
+        Options {
+            effort: 5,
+            packed: false,
+            restart: 4,
+            choice: None,
+            own_tables: false,
+            tasks: TaskRunner::default(),
+        }
     }
 }
 

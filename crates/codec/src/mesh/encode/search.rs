@@ -16,7 +16,6 @@ use crate::mesh::weights::{self, FITS};
 use crate::quantize::fixed_point::FixedPoint;
 use crate::quantize::lattice::{Lattice, LatticeChoice};
 use crate::schedule::Unit;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// The number of points from which work on one mesh is done in parallel, and the most tasks at the same time.
@@ -271,24 +270,21 @@ impl SourceMesh<'_> {
     fn parallel_tasks(&self) -> usize {
         match self.points() < MIN_PARALLEL_POINTS {
             true => 1,
-            false => rayon::current_num_threads().min(MAX_PARALLEL_TASKS),
+            false => self.options.tasks.threads().min(MAX_PARALLEL_TASKS),
         }
     }
 
-    /// Runs a task for each of a few items in parallel, one of them with `work`.
+    /// Runs a task for each of a few items, in parallel; a single one uses `work`.
     fn run_parallel<T: Sync, R: Send, W: FixedPoint>(
         &self,
         items: &[T],
         work: &mut EncodeBuffers<W>,
         task: impl Fn(&T, &mut EncodeBuffers<W>) -> R + Sync,
     ) -> Vec<R> {
-        let Some((first, others)) = items.split_first() else {
-            return Vec::new();
-        };
-        let further = |item: &T| task(item, &mut EncodeBuffers::default());
-        let (first, others): (R, Vec<R>) =
-            rayon::join(|| task(first, work), || others.par_iter().map(further).collect());
-        std::iter::once(first).chain(others).collect()
+        match items {
+            [item] => vec![task(item, work)],
+            _ => self.options.tasks.map(items, |item| task(item, &mut EncodeBuffers::default())),
+        }
     }
 
     /// Searches from several starts until no move is an improvement.
@@ -378,13 +374,11 @@ impl SourceMesh<'_> {
             o => Some(&o[..]),
         };
         let positions = decode::positions(&model.first, outside);
-        let fits: Vec<_> = (FITS.par_iter())
-            .map(|&fit| {
-                let solved = weights::solve_points(&self.hierarchy, &positions, fit, self.sampled());
-                let sample = SampledVertices::new(self.sampled(), &solved.weights);
-                (solved, sample)
-            })
-            .collect();
+        let fits = self.options.tasks.map(&FITS, |&fit| {
+            let solved = weights::solve_points(&self.hierarchy, &positions, fit, self.sampled());
+            let sample = SampledVertices::new(self.sampled(), &solved.weights);
+            (solved, sample)
+        });
         let scale = 1.0 / (1u32 << fraction_bits::<W>()) as f32;
         let bound = self.frame_coder(&model).bound::<W>();
         let count = FIT_FRAMES[self.effort()];

@@ -8,6 +8,7 @@
 //! tables     counts of the symbols with which the sampled frames would be coded, each after the one before
 //! ```
 
+mod members;
 mod unit;
 
 use crate::Corrupt;
@@ -21,8 +22,9 @@ use crate::mesh::normals::surface::NormalWeights;
 use crate::mesh::normals::tangents::TangentWeights;
 use crate::mesh::normals::{LayoutInput, MeshGeometry, NormalBuffers, Normals, Partitions, STRIDE, TURNED};
 use crate::simd::lanes::{IntegerPoint, cross, dot};
+use crate::tasks::TaskRunner;
 use crate::transform::Transform;
-use rayon::prelude::*;
+use members::Members;
 pub use unit::UnitEncoder;
 
 /// The normals and tangents to encode, and the tolerance.
@@ -44,6 +46,8 @@ pub struct NormalSettings<'a> {
     pub bits_per_nanosecond: f64,
     /// The weights of polygons; `None` to choose those with the fewest bytes, which takes most of the time.
     pub weighting: Option<Weighting>,
+    /// Runs what may be done in parallel.
+    pub tasks: TaskRunner,
 }
 
 /// The weights of the polygons around a vertex in the prediction.
@@ -76,44 +80,7 @@ pub struct Encoder {
     /// The square of the longest allowed chord.
     limit: f64,
     weighting: Weighting,
-}
-
-/// The vertices of each group.
-#[derive(Debug, Clone)]
-struct Members {
-    list: Vec<u32>,
-    /// The start of each group's vertices, and the end of the last.
-    starts: Vec<u32>,
-}
-
-impl Members {
-    fn new(group: &[u32], groups: usize) -> Members {
-        let mut starts = vec![0; groups + 1];
-        group.iter().for_each(|g| starts[*g as usize + 1] += 1);
-        for g in 0..groups {
-            starts[g + 1] += starts[g];
-        }
-        let (mut next, mut list) = (starts.clone(), vec![0; group.len()]);
-        for (v, g) in (0..).zip(group) {
-            let at = &mut next[*g as usize];
-            list[*at as usize] = v;
-            *at += 1;
-        }
-        Members { list, starts }
-    }
-
-    /// Returns the number of groups.
-    fn len(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    fn vertices(&self, g: usize) -> &[u32] {
-        &self.list[self.starts[g] as usize..self.starts[g + 1] as usize]
-    }
-
-    fn first(&self, g: usize) -> usize {
-        self.list[self.starts[g] as usize] as usize
-    }
+    tasks: TaskRunner,
 }
 
 /// The largest remaining errors in degrees.
@@ -250,7 +217,7 @@ impl Encoder {
         // Each takes memory for lists by vertex.
         let costs: Vec<Result<(usize, usize), Corrupt>> = match shape.point.len() > MAX_PARALLEL_VERTICES {
             true => others.iter().map(|other| cost(*other)).collect(),
-            false => others.par_iter().map(|other| cost(*other)).collect(),
+            false => wanted.tasks.map(&others, |other| cost(*other)),
         };
         for (other, own) in others.into_iter().zip(costs) {
             let (own, _) = own?;
@@ -280,8 +247,14 @@ impl Encoder {
         let members = Members::new(&normals.group, normals.groups());
         let weighting =
             Weighting { turned: draft.turned, normals: draft.weights, tangents: draft.tangent_weights };
-        let mut out =
-            Encoder { normals, bytes: Vec::new(), members, limit: limit(wanted.degrees), weighting };
+        let mut out = Encoder {
+            normals,
+            bytes: Vec::new(),
+            members,
+            limit: limit(wanted.degrees),
+            weighting,
+            tasks: wanted.tasks,
+        };
         out.negate(samples);
         draft.negated = out.normals.negated;
         let polygons = draft.turned.then(|| out.normals.clone());
@@ -328,33 +301,7 @@ impl Encoder {
         // The radius within the tolerance, in steps.
         let radius = (1.0 / STEP * 0.98) as f32;
         let within = 2.0 * f64::sin(f64::from(radius) * step / 2.0);
-        let predicted: Vec<Vec<[f32; 4]>> = (samples.par_iter())
-            .map(|sample| {
-                let mut work = self.normals.buffers();
-                self.normals.predict(sample.points, sample.transforms, &mut work);
-                work.normals
-            })
-            .collect();
-        let good = |g: usize| {
-            let mut all = samples.iter().zip(&predicted);
-            all.all(|(sample, normals)| chord(xyz(normals[g]), self.source(sample, g)) <= within * within)
-        };
-        let good: Vec<bool> = (0..groups).into_par_iter().map(good).collect();
-        // The deviation of groups that need no correction does not matter.
-        let states: Vec<Vec<[f32; 2]>> = (samples.par_iter().zip(&predicted))
-            .map(|(sample, predicted)| {
-                let mut work = self.normals.buffers();
-                self.normals.arrange_frame(P::kind(sample.points), &mut work);
-                let off = |g: usize| match good[g] {
-                    true => [0.0; 2],
-                    false => {
-                        let [x, y] = self.normal_residual((sample, &work), g, xyz(predicted[g]));
-                        [(x / step) as f32, (y / step) as f32]
-                    }
-                };
-                (0..groups).map(off).collect()
-            })
-            .collect();
+        let (states, good) = self.normal_residuals(samples, within * within, step);
         let mut list = Vec::new();
         for g in (0..groups).filter(|&g| !good[g]) {
             list.clear();
@@ -368,31 +315,7 @@ impl Encoder {
         let Some(vertices) = self.normals.tangents.as_ref().map(|t| t.classes().len()) else {
             return seldom;
         };
-        drop(predicted);
-        let this = &*self;
-        let turns = samples.par_iter().zip(&states).map(|(sample, states)| {
-            let mut work = this.normals.buffers();
-            this.normals.predict(sample.points, sample.transforms, &mut work);
-            let mut list = vec![[0.0; 2]; vertices];
-            for g in 0..groups {
-                let base = [this.normals.base[2 * g], this.normals.base[2 * g + 1]];
-                let far = (0..2).map(|k| (states[g][k] - f32::from(base[k])).powi(2));
-                let moved = states[g].map(|x| x.round() as i16);
-                let state = if far.sum::<f32>() > radius * radius { moved } else { base };
-                let [x, y, z] = this.normals.corrected_normal::<P>(&work, g, xyz(work.normals[g]), state);
-                work.normals[g] = [x, y, z, 0.0];
-            }
-            this.normals.all_tangents::<P>(&mut work);
-            for g in 0..groups {
-                let n = xyz(work.normals[g]);
-                for v in this.members.vertices(g).iter().map(|&v| v as usize) {
-                    let turn = turn_angle(this.predicted_tangent(v, &work), n, sample.tangents[v]) / step;
-                    list[v] = [turn as f32, 0.0];
-                }
-            }
-            list
-        });
-        let turns: Vec<Vec<[f32; 2]>> = turns.collect();
+        let turns = self.tangent_turns(samples, &states, radius, step);
         for v in 0..vertices {
             list.clear();
             list.extend(turns.iter().map(|s| s[v]));
@@ -402,6 +325,73 @@ impl Encoder {
             self.normals.classes[groups + v] = class;
         }
         seldom
+    }
+
+    /// Returns, by sample and group, what the normal is off, in steps, and whether the group needs no
+    /// correction in any sample, as all chords are within `limit`: what it is off does not matter then.
+    fn normal_residuals<P: IntegerPoint>(
+        &self,
+        samples: &[NormalSource<'_, P>],
+        limit: f64,
+        step: f64,
+    ) -> (Vec<Vec<[f32; 2]>>, Vec<bool>) {
+        let predicted = self.tasks.map(samples, |sample| {
+            let mut work = self.normals.buffers();
+            self.normals.predict(sample.points, sample.transforms, &mut work);
+            work.normals
+        });
+        let all: Vec<(&NormalSource<'_, P>, &Vec<[f32; 4]>)> = samples.iter().zip(&predicted).collect();
+        let within = |g: usize| {
+            let mut samples = all.iter();
+            samples.all(|(sample, normals)| chord(xyz(normals[g]), self.source(sample, g)) <= limit)
+        };
+        let good: Vec<bool> = (0..self.members.len()).map(within).collect();
+        let states = self.tasks.map(&all, |(sample, predicted)| {
+            let mut work = self.normals.buffers();
+            self.normals.arrange_frame(P::kind(sample.points), &mut work);
+            let off = |(g, good): (usize, &bool)| match good {
+                true => [0.0; 2],
+                false => {
+                    let [x, y] = self.normal_residual((sample, &work), g, xyz(predicted[g]));
+                    [(x / step) as f32, (y / step) as f32]
+                }
+            };
+            good.iter().enumerate().map(off).collect()
+        });
+        (states, good)
+    }
+
+    /// Returns, by sample and vertex, what the tangent is off, in steps, with the normals of the states.
+    fn tangent_turns<P: IntegerPoint>(
+        &self,
+        samples: &[NormalSource<'_, P>],
+        states: &[Vec<[f32; 2]>],
+        radius: f32,
+        step: f64,
+    ) -> Vec<Vec<[f32; 2]>> {
+        let all: Vec<(&NormalSource<'_, P>, &Vec<[f32; 2]>)> = samples.iter().zip(states).collect();
+        self.tasks.map(&all, |(sample, states)| {
+            let mut work = self.normals.buffers();
+            self.normals.predict(sample.points, sample.transforms, &mut work);
+            let mut list = vec![[0.0; 2]; self.normals.tangents.as_ref().map_or(0, |t| t.classes().len())];
+            for (g, state) in states.iter().enumerate() {
+                let base = [self.normals.base[2 * g], self.normals.base[2 * g + 1]];
+                let far = (0..2).map(|k| (state[k] - f32::from(base[k])).powi(2));
+                let moved = state.map(|x| x.round() as i16);
+                let state = if far.sum::<f32>() > radius * radius { moved } else { base };
+                let [x, y, z] = self.normals.corrected_normal::<P>(&work, g, xyz(work.normals[g]), state);
+                work.normals[g] = [x, y, z, 0.0];
+            }
+            self.normals.all_tangents::<P>(&mut work);
+            for g in 0..states.len() {
+                let n = xyz(work.normals[g]);
+                for v in self.members.vertices(g).iter().map(|&v| v as usize) {
+                    let turn = turn_angle(self.predicted_tangent(v, &work), n, sample.tangents[v]) / step;
+                    list[v] = [turn as f32, 0.0];
+                }
+            }
+            list
+        })
     }
 
     /// Returns the predicted tangent of a vertex, from the normal in `work`.
@@ -491,7 +481,8 @@ impl Encoder {
             },
             tangents: TangentWeights::ALL[usize::from(flags >> 5 & 1)],
         };
-        Ok(Encoder { normals, bytes: bytes.to_vec(), members, limit: limit(degrees), weighting })
+        let (bytes, limit, tasks) = (bytes.to_vec(), limit(degrees), TaskRunner::default());
+        Ok(Encoder { normals, bytes, members, limit, weighting, tasks })
     }
 
     /// Returns the static part: everything stored once per mesh.
@@ -569,11 +560,11 @@ impl Encoder {
             }
             (states, turns, most)
         };
-        let tasks: Vec<usize> = (0..groups).step_by(GROUPS_PER_TASK).collect();
-        let chosen: Vec<_> = tasks.par_iter().map(|&start| task(start)).collect();
+        let starts: Vec<usize> = (0..groups).step_by(GROUPS_PER_TASK).collect();
+        let chosen = self.tasks.map(&starts, |&start| task(start));
         let mut most = [0.0f64; 2];
         let (of_groups, of_vertices) = state.split_at_mut(2 * groups);
-        for (start, (states, turns, worst)) in tasks.into_iter().zip(chosen) {
+        for (start, (states, turns, worst)) in starts.into_iter().zip(chosen) {
             of_groups[2 * start..][..2 * states.len()].copy_from_slice(states.as_flattened());
             let vertices = (start..start + states.len()).flat_map(|g| self.members.vertices(g));
             vertices.zip(turns).for_each(|(&v, turn)| of_vertices[v as usize] = turn);

@@ -1,6 +1,7 @@
 //! Codes a single frame, and weights, as bytes.
 
 use crate::Error;
+use crate::threads::task_runner;
 use meshreel_codec::entropy::range;
 use meshreel_codec::mesh::encode::{EncodeBuffers, EncodeError, Encoder, PositionSource};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -32,6 +33,7 @@ pub fn encoder_options(options: &Options) -> encode::Options {
         restart: options.restart(),
         choice: None,
         own_tables: false,
+        tasks: task_runner(),
     }
 }
 

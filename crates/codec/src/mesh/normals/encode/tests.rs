@@ -131,6 +131,7 @@ impl Sheet {
             packed,
             bits_per_nanosecond: 0.0,
             weighting: None,
+            tasks: TaskRunner::default(),
         };
         Encoder::new(self.shape(tangents), wanted, &self.sources(tangents)).unwrap()
     }
@@ -189,6 +190,7 @@ impl RigidParts {
             packed: false,
             bits_per_nanosecond: 0.0,
             weighting: None,
+            tasks: TaskRunner::default(),
         };
         let rest = Some(PointBones { bones, rigid: 2 });
         let shape = MeshGeometry {
@@ -369,6 +371,7 @@ fn normals_that_look_inside_and_meshes_of_nothing() {
         packed: false,
         bits_per_nanosecond: 0.0,
         weighting: None,
+        tasks: TaskRunner::default(),
     };
     let encoder = Encoder::new::<[i16; 4]>(empty, wanted, &[]).unwrap();
     let normals = Normals::read(encoder.static_bytes(), empty, &mut ByteBudget::unlimited()).unwrap();
@@ -392,6 +395,7 @@ fn points_without_faces_keep_their_normals() {
         packed: false,
         bits_per_nanosecond: 0.0,
         weighting: None,
+        tasks: TaskRunner::default(),
     };
     let all = [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.6, -0.8, 0.0], [0.0, 0.6, -0.8]];
     let source = NormalSource { points: &[[0i32; 4]; 5], normals: &all, tangents: &[], transforms: &[] };
