@@ -16,10 +16,12 @@ def around(triangles, vertices):
     return [others[:24] for others in out]
 
 
+# mesh.md#uvs-on-a-surface
 def area(a, b, c):
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
+# mesh.md#uvs-on-a-surface
 def of_edge(a, b, v, values, near, position, ratio, left):
     """The place of v if its triangle with the edge has the same shape in texture space."""
     e, w = ([float(y - x) for x, y in zip(position[a], position[other])] for other in (b, v))

@@ -2,19 +2,21 @@
 //! known edge form a triangle, the triangle has nearly the same shape in texture space. Lossless.
 //!
 //! ```text
-//! size    varint
-//! bits    that many bytes of the range coder (entropy/range.rs): for each vertex in order the residual of u, then that of v
-//! known   the vertices before. The triangles of a vertex are the first 24 in the order of indices, each from the vertex on: v, a, b
-//! kind    0 an edge of some triangle is known · 1 a vertex of some triangle · 2 a vertex at the same point · 3 none of these
-//! shape   for each known edge a, b of kind 0: e = b − a, w = v − a, s = e·w / e·e, h = √(max(w·w − s²·e·e, 0) / e·e), d the difference of its
-//!         texture coordinates; u = u(a) + s·d(u) ∓ h·d(v)·ρ, v = v(a) + s·d(v) ± h·d(u)/ρ with ρ = step of v / step of u. The upper signs if it
-//!         turns left: away from the known triangle behind the edge, or without one as the vertex before did. Edges of no length are left out
-//! mean    of all known edges, rounded down from + ½; else the last known vertex of a triangle, the last one at the point, the vertex before, or 0
-//! residual  its context is the kind, the component, the bit length of the same component of the vertex before, and for v that of u: each at most 8
+//! around     the triangles of a vertex are its first 24 in the order of indices, each from the vertex on: vertex, a, b. Known vertices are those before v
+//! edges      of the triangles of v, in order, all whose a and b are known, a ≠ b, and whose points differ
+//! e, w       b − a, v − a between their points in the first frame, as integers; s = e·w / e·e; h = √(max(w·w − s·s·e·e, 0) / e·e)
+//! turn       twice the area of a triangle in codes: (u₁ − u₀)·(v₂ − v₀) − (v₁ − v₀)·(u₂ − u₀)
+//! left       if a triangle around a has b and another known vertex o ≠ a, the first such one with turn(a, b, o) ≠ 0: is that below 0? Else: was the last
+//!            turn(a, b, v) ≠ 0 of a vertex of kind 0, with the last of its edges, above 0? true at first. If it is false, h is negative
+//! place      of an edge: u(a) + s·du − h·(dv·ρ), v(a) + s·dv + h·(du / ρ), with du = u(b) − u(a), dv = v(b) − v(a), ρ = step of v / step of u; ρ = 1 if that is no normal number
+//! kind       0 there are edges: ⌊mean of their places + ½⌋, at least 0 and at most the axis' codes − 1
+//!            1 else, a vertex of a triangle of v is known: the value of the last one, in the order a, b · 2 else, a vertex at the same point: of the last one · 3 else of the vertex before, or 0
+//! context    kind, component, the bit length of |residual| of the same component of the vertex before (0 at first), and for the second component that of the first; each at most 8
+//! value      prediction + residual, wrapped to the width
 //! ```
 //!
-//! All arithmetic is in f64, without fused operations, so it is the same on every machine. Points are integers, in
-//! units of the mesh.
+//! All arithmetic is in f64, without fused operations, so it is the same on every machine. Points are
+//! integers, in units of the mesh.
 //!
 //! Credit: L. Váša, G. Brunnett, "Efficient encoding of texture coordinates guided by mesh geometry", 2014.
 
