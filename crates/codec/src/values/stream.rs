@@ -3,7 +3,7 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 1 | `predictor` | bits 0–1, the source: 0 nothing · 1 the base · 2 motion; bit 2: weights follow; others 0 |
+//! | 0 | 1 | `predictor` | bits 0–1, the source: 0 nothing · 1 the base · 2 motion; bit 2: weights follow; others 0. 3 alone: uvs on a surface follow |
 //! | 1 | 3 or 0 | `a`, `b`, `c` | only source 2: see [`crate::classic::motion`] |
 //! | … | 1 or 0 | `edge` | only with weights: u8, see [`crate::values::parallelogram`] |
 //! | … | 1 or 0 | `apex` | only with weights: i8 |
