@@ -114,7 +114,9 @@ fn row(program: &Path, input: &Path, options: &str) -> anyhow::Result<Row> {
 fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
     let done = command.output().with_context(|| format!("running {}", command.get_program().display()))?;
     if !done.status.success() {
-        bail!("{}", String::from_utf8_lossy(&done.stderr));
+        // The program's own message, of which this program prints the beginning again.
+        let message = String::from_utf8_lossy(&done.stderr);
+        bail!("{}", message.trim().trim_start_matches("error: "));
     }
     Ok(done.stdout)
 }
