@@ -18,6 +18,16 @@ pub(crate) fn put_varint(mut value: u32, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
+/// Appends a number of 64 bits as a varint of at most 10 bytes.
+#[cfg(feature = "encode")]
+pub(crate) fn put_long_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
 /// Appends bytes after their number, as a varint.
 pub fn put_length_prefixed(bytes: &[u8], out: &mut Vec<u8>) {
     put_varint(u32::try_from(bytes.len()).expect("parts of less than 4 GiB"), out);
@@ -104,6 +114,22 @@ impl<'a> Cursor<'a> {
             }
         }
         Err(Corrupt("number beyond 32 bits"))
+    }
+
+    /// Reads what [`put_long_varint`] writes.
+    pub(crate) fn long_varint(&mut self) -> Result<u64, Corrupt> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            if shift == 63 && byte > 1 || byte == 0 && shift > 0 {
+                break;
+            }
+            value |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Corrupt("number beyond 64 bits, or with superfluous bytes"))
     }
 }
 

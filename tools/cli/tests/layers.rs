@@ -329,6 +329,19 @@ fn g05_g10_the_checker_agrees_and_prints_what_is_missing() {
     assert_eq!(other["clips"][0]["layers"][1]["samples"], 300);
 }
 
+/// A layer without a moving joint has no residuals, but none of its samples is stripped either.
+#[test]
+fn g05_a_layer_without_joints_strips_no_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = compiled(folder.path(), &TIERS.replace("\"finger*\", \"jaw\", \"brow\"", "\"tail*\""));
+    assert!(report["error"].is_null(), "{report}");
+    for clip in clips(folder.path()) {
+        let layers = clip.layers();
+        assert_eq!(layers[1].joints.len(), 0);
+        assert!(layers[1].stripped.iter().all(|stripped| !stripped));
+    }
+}
+
 #[test]
 fn g05_tiers_stream_in_and_out_of_a_database() {
     let folder = tempfile::tempdir().unwrap();

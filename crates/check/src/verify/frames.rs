@@ -13,7 +13,6 @@ use crate::verify::source_transforms::SourceTransforms;
 use crate::verify::survey::transform_point;
 use crate::verify::{locators, source_map, surface};
 use glam::{DMat4, DVec3};
-use meshreel::raw::record::CODEC_CHAIN;
 use meshreel::{FrameDecoder, FrameKind};
 use meshreel_extract::convert;
 use meshreel_extract::convert::error;
@@ -92,7 +91,7 @@ impl Verification<'_> {
     /// decoded to begin with one.
     fn jobs(&self) -> Vec<Range<usize>> {
         let count = self.reel.frame_count();
-        let chains = self.reel.description().meshes.iter().any(|mesh| mesh.codec == CODEC_CHAIN);
+        let chains = self.reel.description().meshes.iter().any(|mesh| mesh.chain_coding().is_some());
         let mut jobs = Vec::new();
         let mut begin = 0;
         for frame in 1..=count {

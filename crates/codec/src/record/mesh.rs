@@ -6,7 +6,7 @@
 //! |---|---|---|---|
 //! | 0 | text | `path` | path of the source mesh |
 //! | … | 1 | `method` | 0 static · 1 soft · 2 rigid · 3 skinned · 4 fluid · 5 particles |
-//! | … | 1 | `codec` | 0 classic · 1 small · 2 fast · 3 chains |
+//! | … | 1 | `codec` | 0 classic · 1 small · 2 fast · 3 chains · 4 packed chains |
 //! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moving_frames` and `end_states` are present · bit 2 `remeshed`: its faces are not the source's · bit 3 `separate_attributes`: its animated attributes are in chunks of their own · bit 4 `ids`: its points have ids · bit 5 `curves`: its points are those of curves · bit 6 `persistent`: particles or curves of another method, whose points are the same in all frames |
 //! | … | 1 … 5 or 0 | `remeshed_blend_frames` | only with `remeshed`: varint, the number of frames at the end that blend into the start |
 //! | … | 3 … 7 or 0 | `curves` | only with bit 5: `basis` (0 linear · 1 Bézier · 2 B-spline · 3 Catmull-Rom), `curve_ends` (0 open · 1 closed · 2 pinned), and a varint `max_curves`, the largest number of curves of any frame |
@@ -47,6 +47,7 @@ use crate::quantize::scalar::{Axis, MAX_CODES};
 use crate::record::fields::{DescriptionError, finite, list, non_negative_f64, text};
 #[cfg(feature = "encode")]
 use crate::record::fields::{put_count, put_f64, put_floats, put_text};
+use crate::values::particles::chain::ChainCoding;
 
 pub use crate::mesh::skin::BoneCounts;
 pub use crate::values::Semantic;
@@ -90,6 +91,17 @@ pub const CODEC_FAST: u8 = 2;
 
 /// Particles in chains, see [`crate::values::particles::chain`].
 pub const CODEC_CHAIN: u8 = 3;
+
+/// Particles in chains of packed bits.
+pub const CODEC_PACKED_CHAIN: u8 = 4;
+
+fn chain_coding(codec: u8) -> Option<ChainCoding> {
+    match codec {
+        CODEC_CHAIN => Some(ChainCoding::Adaptive),
+        CODEC_PACKED_CHAIN => Some(ChainCoding::Packed),
+        _ => None,
+    }
+}
 
 /// A place inside a chunk's decompressed content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -157,6 +169,11 @@ impl MeshRecord {
     pub fn is_attribute(&self, stream: usize) -> bool {
         let animated = self.streams.get(stream).is_some_and(|s| s.animated);
         animated && stream > 0 && self.method.deforms()
+    }
+
+    /// Returns the coding of its chains; `None` if its frames are not coded in chains.
+    pub fn chain_coding(&self) -> Option<ChainCoding> {
+        chain_coding(self.codec)
     }
 
     /// Returns `true` if it has such attributes.
@@ -355,10 +372,10 @@ pub(super) fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, DescriptionE
     let path = text(c)?;
     let method = decode_method(c)?;
     let codec = c.u8()?;
-    if codec > CODEC_CHAIN {
+    if codec > CODEC_PACKED_CHAIN {
         return Err(DescriptionError::Unknown { what: "codec", id: codec });
     }
-    if codec == CODEC_CHAIN && method != Method::Particles {
+    if chain_coding(codec).is_some() && method != Method::Particles {
         return Err(Corrupt("description: a chain of what are no particles").into());
     }
     let flags = c.u8()?;

@@ -13,7 +13,7 @@ use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::Semantic;
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::values::particles::chain::{
-    self, Chain, ChainReader, ChainStream, InputFrame, InputStream, PointLayout,
+    self, Chain, ChainCoding, ChainReader, ChainStream, InputFrame, InputStream, PointLayout,
 };
 use meshreel_codec::values::particles::{ParticleKind, ParticlePoints};
 use meshreel_codec::{Corrupt, put_length_prefixed};
@@ -47,6 +47,7 @@ pub struct ChainCoder {
     plan: Arc<MeshPlan>,
     schedule: Schedule,
     shape: ParticleKind,
+    coding: ChainCoding,
     streams: Vec<ChainStream>,
     /// Chains at the keys that have been coded.
     keys: RwLock<BTreeMap<u32, Chain>>,
@@ -55,13 +56,21 @@ pub struct ChainCoder {
 
 impl ChainCoder {
     /// Creates the coder of particles.
-    pub fn new(plan: Arc<MeshPlan>, schedule: Schedule, shape: ParticleKind) -> Self {
+    pub fn new(plan: Arc<MeshPlan>, schedule: Schedule, shape: ParticleKind, coding: ChainCoding) -> Self {
         let stream = |record: &meshreel_codec::record::StreamRecord| ChainStream {
             components: record.semantic.components(),
             word: usize::from(record.word),
         };
         let streams = plan.streams.iter().map(stream).collect();
-        ChainCoder { plan, schedule, shape, streams, keys: RwLock::default(), measured: RwLock::default() }
+        ChainCoder {
+            plan,
+            schedule,
+            shape,
+            coding,
+            streams,
+            keys: RwLock::default(),
+            measured: RwLock::default(),
+        }
     }
 
     /// Drops the keys before this frame.
@@ -118,6 +127,7 @@ impl ChainCoder {
     fn layout(&self) -> PointLayout<'_> {
         let own = self.plan.prepared.particles.as_ref();
         PointLayout {
+            coding: self.coding,
             kind: self.shape,
             max_points: self.plan.prepared.scan.points,
             max_curves: own.and_then(|own| own.curves).unwrap_or(0),
@@ -207,7 +217,7 @@ impl ChainCoder {
     /// Decodes links and compares them with the expected frames.
     fn check(&self, bytes: &[u8], mut chain: Chain, frames: &[InputFrame<'_>]) -> Result<(), Corrupt> {
         const MISMATCH: Corrupt = Corrupt("another frame");
-        let mut reader = ChainReader::new(bytes, &self.streams, &mut chain)?;
+        let mut reader = ChainReader::new(bytes, self.layout(), &mut chain)?;
         for given in frames {
             if reader.frame(self.layout(), &mut chain)? == given.streams.is_empty() {
                 return Err(MISMATCH);

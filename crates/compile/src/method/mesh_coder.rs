@@ -24,11 +24,12 @@ use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::put_length_prefixed;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{
-    BoneCounts, CODEC_CHAIN, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
+    BoneCounts, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
 };
 use meshreel_codec::schedule::{KEY_INTERVAL, Schedule, Unit};
 use meshreel_codec::topology::weld;
 use meshreel_codec::values::parallelogram::{self, PredictorTable};
+use meshreel_codec::values::particles::chain::ChainCoding;
 use meshreel_options::{MethodChoice, Options, Preset};
 use meshreel_scene::Remark;
 use rayon::prelude::*;
@@ -264,6 +265,10 @@ impl MeshCoder {
     ) -> Result<MeshCoder, Error> {
         let still = LeadInOut::new(plan, schedule)?;
         let schedule = still.as_ref().map_or(schedule, |s| s.file.within(s.window));
+        let coding = match options.preset {
+            Preset::Fast => ChainCoding::Packed,
+            _ => ChainCoding::Adaptive,
+        };
         Ok(MeshCoder {
             plan: plan.clone(),
             points: points.clone(),
@@ -277,7 +282,7 @@ impl MeshCoder {
             fluid: (plan.method == Method::Fluid)
                 .then(|| FluidCoder::new(plan.clone(), schedule, options.clone())),
             particles: (plan.method == Method::Particles)
-                .then(|| ParticlesCoder::new(plan.clone(), schedule)),
+                .then(|| ParticlesCoder::new(plan.clone(), schedule, coding)),
             bones: None,
             known: None,
             tried: Vec::new(),
@@ -433,8 +438,9 @@ impl MeshCoder {
         let codec = if fast { CODEC_FAST } else { CODEC_SMALL };
         match (&self.fluid, self.has_fixed_point(), &self.points) {
             (Some(fluid), ..) => (codec, fluid.points()),
-            _ if self.particles.as_ref().is_some_and(ParticlesCoder::has_chains) => (CODEC_CHAIN, 0),
-            _ if self.particles.is_some() => (codec, 0),
+            _ if self.particles.is_some() => {
+                (self.particles.as_ref().and_then(ParticlesCoder::chain_codec).unwrap_or(codec), 0)
+            }
             (_, true, Some(points)) => (codec, points.first_vertex.len() as u32),
             _ => (CODEC_CLASSIC, 0),
         }

@@ -15,6 +15,7 @@ use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::schedule::MAX_REFERENCES;
 use meshreel_codec::schedule::{KEY_INTERVAL, Schedule, Unit};
 use meshreel_codec::values::particles as codec;
+use meshreel_codec::values::particles::chain::ChainCoding;
 use meshreel_codec::values::particles::{
     ParticleBuffers, ParticleKind, ParticlePoints, ParticleReader, ParticleWriter, PointBuffers,
 };
@@ -49,6 +50,8 @@ pub struct ParticlesCoder {
     plan: Arc<MeshPlan>,
     schedule: Schedule,
     shape: ParticleKind,
+    /// The coding of chains.
+    coding: ChainCoding,
     /// Keys that have been coded.
     keys: RwLock<DecodedParticleFrames>,
     chain: ChainCoder,
@@ -101,15 +104,20 @@ impl ParticleReferences {
 
 impl ParticlesCoder {
     /// Creates the coder of particles; for a plan without them it codes nothing.
-    pub fn new(plan: Arc<MeshPlan>, schedule: Schedule) -> Self {
+    pub fn new(plan: Arc<MeshPlan>, schedule: Schedule, coding: ChainCoding) -> Self {
         let own = plan.prepared.particles.as_ref();
         let shape = ParticleKind {
             ids: own.is_some_and(|own| own.ids),
             curves: own.is_some_and(|own| own.curves.is_some()),
         };
-        let chain = ChainCoder::new(plan.clone(), schedule, shape);
-        let (keys, chains) = (RwLock::default(), OnceLock::new());
-        ParticlesCoder { plan, schedule, shape, keys, chain, chains, stretch: [0, u32::MAX] }
+        let chain = ChainCoder::new(plan.clone(), schedule, shape, coding);
+        let keys = RwLock::default();
+        let chains = match coding {
+            ChainCoding::Adaptive => OnceLock::new(),
+            // Decoding takes a small part of the time of all others.
+            ChainCoding::Packed => OnceLock::from(true),
+        };
+        ParticlesCoder { plan, schedule, shape, coding, keys, chain, chains, stretch: [0, u32::MAX] }
     }
 
     /// Continues from the stored decisions, for these frames only: chains need no others but the earlier ones
@@ -134,10 +142,10 @@ impl ParticlesCoder {
         let restart = self.schedule.restart();
         let most = restart.saturating_mul(TRIED_SEGMENTS).saturating_mul(KEY_INTERVAL).saturating_add(1);
         let schedule = Schedule::new(self.schedule.frames().min(most), restart);
-        let chain = ChainCoder::new(self.plan.clone(), schedule, self.shape);
+        let chain = ChainCoder::new(self.plan.clone(), schedule, self.shape, self.coding);
         let between = ParticlesCoder {
             chains: OnceLock::from(false),
-            ..ParticlesCoder::new(self.plan.clone(), schedule)
+            ..ParticlesCoder::new(self.plan.clone(), schedule, self.coding)
         };
         let (mut bytes, mut done) = ([0, 0], DecodedParticleFrames::new());
         let keys = (0..schedule.keys()).map(Unit::Key);
@@ -150,6 +158,14 @@ impl ParticlesCoder {
             }
         }
         Ok(bytes[0] < bytes[1])
+    }
+
+    /// Returns the codec of its chains; `None` if it does not code in chains.
+    pub fn chain_codec(&self) -> Option<u8> {
+        self.has_chains().then_some(match self.coding {
+            ChainCoding::Adaptive => record::CODEC_CHAIN,
+            ChainCoding::Packed => record::CODEC_PACKED_CHAIN,
+        })
     }
 
     /// Drops the keys before this frame.
@@ -365,7 +381,7 @@ fn position_bytes(bytes: usize, [positions, all]: [u64; 2]) -> usize {
 /// Codes a frame by itself, for the preset `classic`.
 pub fn encode_classic_frame(plan: &Arc<MeshPlan>, frame: usize) -> Result<FramePayload, Error> {
     // In a schedule of one frame no frame refers to others.
-    let coder = ParticlesCoder::new(plan.clone(), Schedule::new(0, 1));
+    let coder = ParticlesCoder::new(plan.clone(), Schedule::new(0, 1), ChainCoding::Adaptive);
     let mut bytes = Vec::new();
     let (mut payload, mut work, mut bits) = (Payload::default(), ParticleBuffers::default(), [0, 0]);
     let nothing = ParticleReferences { frames: Vec::new(), frame_distances: Vec::new() };

@@ -12,7 +12,7 @@ use bytemuck::Pod;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::MeshRecord;
 use meshreel_codec::schedule;
-use meshreel_codec::values::particles::chain::{Chain, ChainReader, PointLayout, state_len};
+use meshreel_codec::values::particles::chain::{Chain, ChainReader, PointLayout};
 use meshreel_codec::values::particles::{ParticleKind, ParticlePoints};
 use meshreel_codec::{Corrupt, take_length_prefixed};
 
@@ -56,7 +56,7 @@ impl ChainUnit<'_> {
         let unit = units[self.unit];
         match unit {
             schedule::Unit::Key(key) if !schedule.chain_continues(key) => {
-                chain.clear(places.points.streams.len());
+                chain.clear(places.points);
                 let frame = schedule.key_frame(key);
                 places.read_links(own, frame..frame + 1, &[frame], out, chain)?;
             }
@@ -107,6 +107,7 @@ impl ChainUnit<'_> {
         let chain = layout.chain.as_ref().ok_or(NO_CHAIN)?;
         let own = self.record.particles.unwrap_or_default();
         let points = PointLayout {
+            coding: chain.coding,
             kind: ParticleKind { ids: own.ids, curves: own.curves.is_some() },
             max_points: self.record.vertices as usize,
             max_curves: own.curves.map_or(0, |curves| curves.max_curves as usize),
@@ -128,7 +129,7 @@ impl ChainArrays<'_> {
         chain: &mut Chain,
     ) -> Result<(), (usize, Corrupt)> {
         let last = wanted.iter().max().copied().unwrap_or(0);
-        let mut reader = ChainReader::new(bytes, self.points.streams, chain).map_err(|c| (0, c))?;
+        let mut reader = ChainReader::new(bytes, self.points, chain).map_err(|c| (0, c))?;
         for frame in frames.clone().take_while(|&frame| frame <= last) {
             let at = wanted.iter().position(|&f| f == frame);
             let shown = reader.frame(self.points, chain).map_err(|c| (at.unwrap_or(0), c))?;
@@ -184,11 +185,11 @@ impl ChainArrays<'_> {
     fn resume_from(&self, words: &[u64], chain: &mut Chain) -> Result<(), Corrupt> {
         let own = points(words, self.particles);
         let streams = self.points.streams;
-        chain.resume(own, streams.len());
+        chain.resume(own, self.points);
         let mut moves = array::<u32>(words, self.chain.motion);
         for (s, place) in self.unit.layout.streams.iter().enumerate() {
             let components = streams[s].components;
-            let size = state_len(components).saturating_mul(self.points.max_points);
+            let size = self.points.coding.state_len(components).saturating_mul(self.points.max_points);
             let (of_stream, rest) = moves.split_at_checked(size).ok_or(NO_CHAIN)?;
             moves = rest;
             let place = place.ok_or(NO_CHAIN)?;
@@ -209,7 +210,7 @@ impl ChainArrays<'_> {
     fn store_motion(&self, chain: &Chain, out: &mut [u64]) {
         let mut moves = array_mut::<u32>(out, self.chain.motion);
         for (s, stream) in self.points.streams.iter().enumerate() {
-            let size = state_len(stream.components).saturating_mul(self.points.max_points);
+            let size = self.points.coding.state_len(stream.components).saturating_mul(self.points.max_points);
             let Some((of_stream, rest)) = moves.split_at_mut_checked(size) else {
                 return;
             };

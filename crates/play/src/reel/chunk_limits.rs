@@ -7,7 +7,7 @@ use crate::Error;
 use crate::reel::layout::{fixed_point_count, fixed_point_parts, max_particles_bytes, state_words};
 use crate::reel::order::DecodeOrder;
 use meshreel_codec::entropy::block;
-use meshreel_codec::record::{CODEC_CHAIN, Coding, Description, MeshRecord, Method, StreamRecord};
+use meshreel_codec::record::{Coding, Description, MeshRecord, Method, StreamRecord};
 use meshreel_codec::schedule::KEY_INTERVAL;
 use meshreel_format::{ChunkEntry, Reader, kind};
 use std::path::Path;
@@ -174,7 +174,7 @@ impl MaxChunkBytes {
     fn add_particles(&mut self, mesh: &MeshRecord) {
         self.per_frame += max_particles_bytes(mesh, 1);
         self.per_unit += HEADER_BYTES;
-        if mesh.codec == CODEC_CHAIN {
+        if mesh.chain_coding().is_some() {
             // Links are those of all frames between two key frames.
             self.per_unit += max_particles_bytes(mesh, u64::from(KEY_INTERVAL));
         }

@@ -21,8 +21,7 @@ use meshreel_codec::mesh::decode::{index, scratch_len};
 use meshreel_codec::mesh::skin::handles::HANDLES;
 use meshreel_codec::mesh::skin::{Matrix, packed};
 use meshreel_codec::record::{
-    BoneCounts, CODEC_CHAIN, CODEC_FAST, Coding, Description, MeshRecord, Method, Semantic, StreamRecord,
-    Visibility,
+    BoneCounts, CODEC_FAST, Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
 };
 use meshreel_codec::schedule::{KEY_INTERVAL, MAX_UNIT_FRAMES};
 use meshreel_codec::transform::Transform;
@@ -172,6 +171,8 @@ pub(crate) struct ParticlesLayout {
 
 /// Particles in chains, see [`crate::decode::chain`].
 pub(crate) struct ChainLayout {
+    /// The coding of links.
+    pub coding: chain::ChainCoding,
     /// The mesh's streams.
     pub streams: Vec<chain::ChainStream>,
     /// u32: the motion of the points of a key frame, stream by stream.
@@ -183,16 +184,22 @@ pub(crate) struct ChainLayout {
 }
 
 impl ChainLayout {
-    fn new(mesh: &MeshRecord, asked: FrameContents, shelf: &mut LayoutBuilder) -> ChainLayout {
+    fn new(
+        mesh: &MeshRecord,
+        coding: chain::ChainCoding,
+        asked: FrameContents,
+        shelf: &mut LayoutBuilder,
+    ) -> ChainLayout {
         let streams = mesh.streams.iter().map(|stream| chain::ChainStream {
             components: stream.semantic.components(),
             word: usize::from(stream.word),
         });
         let streams: Vec<chain::ChainStream> = streams.collect();
-        let words: usize = streams.iter().map(|stream| chain::state_len(stream.components)).sum();
+        let words: usize = streams.iter().map(|stream| coding.state_len(stream.components)).sum();
         let vertices = mesh.vertices as usize;
         let most = asked.max_link_bytes.min(max_particles_bytes(mesh, u64::from(KEY_INTERVAL)) as usize);
         ChainLayout {
+            coding,
             motion: shelf.add_array(4, words.saturating_mul(vertices)),
             link_size: shelf.add_array(4, 1),
             links: shelf.add_array(1, most),
@@ -210,7 +217,10 @@ pub(crate) fn max_particles_bytes(mesh: &MeshRecord, frames: u64) -> u64 {
     // are.
     let points = HEADER_BYTES + 12 * vertices + 6 * curves;
     let value = |stream: &StreamRecord| stream.semantic.components() as u64 * u64::from(stream.word);
-    let streams = mesh.streams.iter().map(|stream| 4 * HEADER_BYTES + vertices * (2 * value(stream) + 4));
+    // Packed blocks that are not full take as much as full ones.
+    let padding = |stream: &StreamRecord| 3 * HEADER_BYTES * stream.semantic.components() as u64;
+    let streams = (mesh.streams.iter())
+        .map(|stream| 4 * HEADER_BYTES + padding(stream) + vertices * (2 * value(stream) + 4));
     frames.saturating_mul(points + streams.sum::<u64>())
 }
 
@@ -388,7 +398,7 @@ impl MeshLayout {
                 ids: shelf.add_array(8, if particles.ids { mesh.vertices as usize } else { 0 }),
                 curves: shelf.add_array(4, particles.curves.map_or(0, |curves| curves.max_curves as usize)),
             }),
-            chain: (mesh.codec == CODEC_CHAIN).then(|| ChainLayout::new(mesh, asked, shelf)),
+            chain: mesh.chain_coding().map(|coding| ChainLayout::new(mesh, coding, asked, shelf)),
             streams: (mesh.streams.iter().enumerate())
                 .map(|(at, s)| {
                     (of_frame(at) && s.coding != Coding::Predicted).then(|| shelf.add_stream(mesh, s, asked))

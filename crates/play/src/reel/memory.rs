@@ -200,7 +200,7 @@ impl MemoryInputs<'_> {
                 Some(chain) => {
                     let curves = mesh.particles.and_then(|p| p.curves).map_or(0, |c| u64::from(c.max_curves));
                     let components = chain.streams.iter().map(|stream| stream.components);
-                    sum.add(1, particles::chain::Chain::bytes(vertices, curves, components));
+                    sum.add(1, particles::chain::Chain::bytes(chain.coding, vertices, curves, components));
                     sum.list::<particles::chain::ChainStream>(chain.streams.len());
                 }
                 None => sum.add(1, particles::ParticleBuffers::bytes(vertices)),

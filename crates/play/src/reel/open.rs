@@ -14,7 +14,7 @@ use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::record;
 use meshreel_codec::record::ranges::FrameRange;
 use meshreel_codec::record::{
-    CODEC_CHAIN, Coding, Description, DescriptionError, MeshRecord, Method, Semantic, StreamRecord, ranges,
+    Coding, Description, DescriptionError, MeshRecord, Method, Semantic, StreamRecord, ranges,
 };
 use meshreel_format::{ChunkEntry, ReadAt, Reader, kind};
 use std::collections::HashMap;
@@ -136,7 +136,7 @@ fn max_link_bytes(reader: &Reader, units: &[u32], order: &DecodeOrder) -> usize 
 }
 
 fn has_chains(description: &Description) -> bool {
-    description.meshes.iter().any(|mesh| mesh.codec == CODEC_CHAIN)
+    description.meshes.iter().any(|mesh| mesh.chain_coding().is_some())
 }
 
 fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Error> {
@@ -268,7 +268,7 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
             return wrong("particles without their ids or curves");
         }
     }
-    if mesh.codec == CODEC_CHAIN && !(mesh.method == Method::Particles && layered) {
+    if mesh.chain_coding().is_some() && !(mesh.method == Method::Particles && layered) {
         return wrong("a chain in a file without temporal layers");
     }
     if mesh.method.changes() {

@@ -441,10 +441,9 @@ impl Scratch {
         code_samples(plan, &mut self.means, level, &mut local, &mut pair)?;
         *decoder = local;
         let shifts = pair.map(|sample| sample.shift);
-        let ratios = self.own_ratios.chunks_exact(n.max(1));
-        for (((i, _), shift), ratios) in samples.into_iter().zip(shifts).zip(ratios) {
+        for (lane, ((i, _), shift)) in samples.into_iter().zip(shifts).enumerate() {
             self.shifts[i] = shift;
-            self.ratios[i * n..][..n].copy_from_slice(ratios);
+            self.ratios[i * n..][..n].copy_from_slice(&self.own_ratios[lane * n..][..n]);
         }
         Ok(())
     }
@@ -529,6 +528,8 @@ fn code_samples<S: SymbolCoder>(
     samples: &mut [LaneSample<'_>],
 ) -> Result<(), Corrupt> {
     if plan.components == 0 {
+        // Nothing is left out where nothing moves.
+        samples.iter_mut().for_each(|sample| sample.shift = 0);
         return Ok(());
     }
     means.enter_level(level, &plan.header.starts);

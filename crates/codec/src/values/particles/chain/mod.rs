@@ -13,10 +13,16 @@
 //! born      minus the value of the point born before it; for curves of the point before, or of the start of the curve before
 //! ```
 //!
+//! For fast decoding there are chains of [packed bits](packed) instead, with the same points and units.
+//!
 //! A decoder keeps the points from frame to frame. The state of the last frame can be saved, so that decoding
 //! resumes after any frame whose state was saved.
 
+mod blocks;
 mod motion;
+#[cfg(feature = "encode")]
+mod pack;
+mod packed;
 #[cfg(feature = "encode")]
 mod write;
 
@@ -28,15 +34,35 @@ use crate::entropy::symbols;
 use crate::quantize::code::Code;
 use motion::{
     ExpectedMotion, MAX_MEMORY, MAX_MOTION_PARAM, MotionParams, MotionStatistics, PointMotion,
-    check_components, length, stride,
+    check_components, length,
 };
+use packed::{PackedBuffers, PackedReader};
 #[cfg(feature = "encode")]
 pub use write::{InputFrame, InputStream, encode};
 
-/// The number of 32-bit words per point in the saved state of a frame, from which decoding can resume, for
-/// this many components. The values themselves are not among them.
-pub const fn state_len(components: usize) -> usize {
-    stride(components) - components
+/// The coding of the links of a chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChainCoding {
+    /// By a range coder, which learns how points move.
+    #[default]
+    Adaptive,
+    /// In packed bits.
+    Packed,
+}
+
+impl ChainCoding {
+    /// Returns the number of 32-bit words per point in the saved state of a frame, from which decoding can
+    /// resume, for this many components. The values themselves are not among them.
+    pub const fn state_len(self, components: usize) -> usize {
+        match self {
+            ChainCoding::Adaptive => motion::stride(components) - components,
+            ChainCoding::Packed => components,
+        }
+    }
+
+    const fn stride(self, components: usize) -> usize {
+        self.state_len(components) + components
+    }
 }
 
 /// A stream: its number of components, and the bytes of a value.
@@ -56,11 +82,23 @@ impl ChainStream {
             _ => value,
         }
     }
+
+    /// Returns the number nearest to 0 that wraps to the same value.
+    #[cfg(feature = "encode")]
+    fn narrow(self, value: i32) -> i32 {
+        match self.word {
+            1 => i32::from(value as i8),
+            2 => i32::from(value as i16),
+            _ => value,
+        }
+    }
 }
 
 /// The kind of points, and their maximum numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct PointLayout<'a> {
+    /// The coding of links.
+    pub coding: ChainCoding,
     /// The kind of points: with ids, or of curves.
     pub kind: ParticleKind,
     /// The largest number of points of a frame.
@@ -71,7 +109,8 @@ pub struct PointLayout<'a> {
     pub streams: &'a [ChainStream],
 }
 
-/// The points of a frame, and their motion: [`stride`] numbers per point in each stream.
+/// The points of a frame, and their motion: [`ChainCoding::stride`] numbers per point in each stream; those
+/// of packed chains in planes.
 #[derive(Clone, Debug, Default)]
 struct PointFrame {
     count: usize,
@@ -90,6 +129,13 @@ impl PointFrame {
         self.streams.iter_mut().for_each(Vec::clear);
     }
 
+    /// Takes the points of another frame.
+    fn copy_points(&mut self, other: &PointFrame) {
+        (self.count, self.run) = (other.count, other.run);
+        self.ids.extend_from_slice(&other.ids);
+        self.curves.extend_from_slice(&other.curves);
+    }
+
     fn points(&self) -> ParticlePoints<'_> {
         ParticlePoints { count: self.count, run: self.run, ids: &self.ids, curves: &self.curves }
     }
@@ -98,6 +144,7 @@ impl PointFrame {
 /// The last frame of a chain. Buffers are reused; within [`Chain::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
+    coding: ChainCoding,
     now: PointFrame,
     before: PointFrame,
     /// For each point, its number in the frame before, or [`NO_POINT`].
@@ -107,6 +154,7 @@ pub struct Chain {
     /// The motion parameters of the streams in the current access unit.
     motion_params: Vec<MotionParams>,
     statistics: Vec<MotionStatistics>,
+    packed: PackedBuffers,
 }
 
 impl Chain {
@@ -122,35 +170,51 @@ impl Chain {
                 frame.streams.resize_with(layout.streams.len(), Vec::new);
             }
             for (list, stream) in frame.streams.iter_mut().zip(layout.streams) {
-                room(list, stride(stream.components).saturating_mul(layout.max_points));
+                room(list, layout.coding.stride(stream.components).saturating_mul(layout.max_points));
             }
         }
-        room(&mut self.previous_points, layout.max_points);
         room(&mut self.curve_starts, layout.max_points);
+        if layout.coding == ChainCoding::Packed {
+            return self.packed.reserve(layout);
+        }
+        room(&mut self.previous_points, layout.max_points);
         room(&mut self.motion_params, layout.streams.len());
         room(&mut self.statistics, layout.streams.len());
     }
 
     /// Returns the bytes of memory for this many points and curves.
-    pub fn bytes(points: u64, curves: u64, components: impl Iterator<Item = usize>) -> u64 {
+    pub fn bytes(
+        coding: ChainCoding,
+        points: u64,
+        curves: u64,
+        components: impl Iterator<Item = usize>,
+    ) -> u64 {
         let (mut words, mut learnt) = (0, 0);
         for n in components {
-            words += 4 * stride(n) as u64;
-            learnt += (size_of::<MotionParams>() + size_of::<MotionStatistics>() + 2 * size_of::<Vec<i32>>())
-                as u64;
+            words += 4 * coding.stride(n) as u64;
+            learnt += 2 * size_of::<Vec<i32>>() as u64;
+            learnt += match coding {
+                ChainCoding::Adaptive => size_of::<MotionParams>() + size_of::<MotionStatistics>(),
+                ChainCoding::Packed => size_of::<packed::PackedMotion>(),
+            } as u64;
         }
-        let of_points = points.saturating_mul(2 * (8 + words) + 5);
-        of_points.saturating_add(curves.saturating_mul(8)).saturating_add(learnt)
+        let [each, padding] = match coding {
+            ChainCoding::Adaptive => [4, 0],
+            ChainCoding::Packed => [PackedBuffers::POINT_BYTES, PackedBuffers::PADDING_BYTES],
+        };
+        let of_points = points.saturating_mul(2 * (8 + words) + 1 + each);
+        of_points.saturating_add(curves.saturating_mul(8)).saturating_add(learnt + padding)
     }
 
     /// Begins without points.
-    pub fn clear(&mut self, streams: usize) {
-        self.now.clear(streams);
+    pub fn clear(&mut self, layout: PointLayout<'_>) {
+        self.coding = layout.coding;
+        self.now.clear(layout.streams.len());
     }
 
     /// Resumes from a frame of these points; [`Chain::restore_stream`] then restores its streams.
-    pub fn resume(&mut self, points: ParticlePoints<'_>, streams: usize) {
-        self.now.clear(streams);
+    pub fn resume(&mut self, points: ParticlePoints<'_>, layout: PointLayout<'_>) {
+        self.clear(layout);
         (self.now.count, self.now.run) = (points.count, points.run);
         self.now.ids.extend_from_slice(points.ids);
         self.now.curves.extend_from_slice(points.curves);
@@ -166,7 +230,7 @@ impl Chain {
         saved: &[u32],
     ) -> Result<(), Corrupt> {
         check_components(components)?;
-        let (count, own) = (self.now.count, stride(components) - components);
+        let (count, own) = (self.now.count, self.coding.state_len(components));
         if values.len() != count * components || saved.len() < count * own {
             return Err(Corrupt("particles: a chain from a frame of other points"));
         }
@@ -174,6 +238,11 @@ impl Chain {
             return Err(Corrupt("particles: a stream more than the chain has"));
         };
         list.clear();
+        if self.coding == ChainCoding::Packed {
+            list.extend(values.iter().map(|value| value.to_u32() as i32));
+            list.extend(saved[..count * own].iter().map(|word| *word as i32));
+            return Ok(());
+        }
         for (v, kept) in saved.chunks_exact(own).take(count).enumerate() {
             list.extend((0..components).map(|k| values[k * count + v].to_u32() as i32));
             list.extend(kept.iter().map(|word| *word as i32));
@@ -181,10 +250,16 @@ impl Chain {
         Ok(())
     }
 
-    /// Saves the state from which decoding can resume after this frame: [`state_len`] for each point.
+    /// Saves the state from which decoding can resume after this frame: [`ChainCoding::state_len`] words for
+    /// each point.
     pub fn save_stream(&self, stream: usize, components: usize, out: &mut [u32]) {
-        let points = self.now.streams[stream].chunks_exact(stride(components));
-        for (out, point) in out.chunks_exact_mut(state_len(components)).zip(points) {
+        let (state, list) = (self.coding.state_len(components), &self.now.streams[stream]);
+        if self.coding == ChainCoding::Packed {
+            let velocities = &list[components * self.now.count..];
+            return out.iter_mut().zip(velocities).for_each(|(out, word)| *out = *word as u32);
+        }
+        let points = list.chunks_exact(self.coding.stride(components));
+        for (out, point) in out.chunks_exact_mut(state).zip(points) {
             out.iter_mut().zip(&point[components..]).for_each(|(out, word)| *out = *word as u32);
         }
     }
@@ -196,11 +271,21 @@ impl Chain {
 
     /// Writes the values of the last frame, component-major.
     pub fn values<W: Code>(&self, stream: usize, components: usize, out: &mut [W]) {
-        let count = self.now.count;
-        let points = self.now.streams[stream].chunks_exact(stride(components));
+        let (count, list) = (self.now.count, &self.now.streams[stream]);
+        if self.coding == ChainCoding::Packed {
+            return out.iter_mut().zip(list).for_each(|(out, code)| *out = W::wrap32(*code as u32));
+        }
+        let points = list.chunks_exact(self.coding.stride(components));
         for (v, point) in points.enumerate() {
             (0..components).for_each(|k| out[k * count + v] = W::wrap32(point[k] as u32));
         }
+    }
+
+    /// Goes on to the next frame, which has no points yet.
+    fn advance(&mut self, layout: PointLayout<'_>) {
+        std::mem::swap(&mut self.now, &mut self.before);
+        self.now.clear(layout.streams.len());
+        self.before.streams.resize_with(layout.streams.len(), Vec::new);
     }
 
     /// Finds the points of the frame in the one before.
@@ -223,6 +308,12 @@ impl Chain {
                 }
             }
         }
+        self.find_curve_starts();
+    }
+
+    /// Finds the points at which curves begin.
+    fn find_curve_starts(&mut self) {
+        let now = &self.now;
         self.curve_starts.clear();
         self.curve_starts.resize(now.count, false);
         let mut first = 0;
@@ -371,10 +462,8 @@ impl<B: BitCoder<Context = Chance>, S: RawBits> ChainCoder<B, S> {
         kind: u32,
         given: ParticlePoints<'_>,
     ) -> Result<bool, Corrupt> {
+        chain.advance(layout);
         let Chain { now, before, .. } = chain;
-        std::mem::swap(now, before);
-        now.clear(layout.streams.len());
-        before.streams.resize_with(layout.streams.len(), Vec::new);
         match self.coder.contexts.kind.code(&mut self.coder.bits, kind) {
             0 => return Ok(false),
             1 => {
@@ -388,9 +477,7 @@ impl<B: BitCoder<Context = Chance>, S: RawBits> ChainCoder<B, S> {
                 now.curves.truncate(found.curves);
             }
             2 => {
-                (now.count, now.run) = (before.count, before.run);
-                now.ids.extend_from_slice(&before.ids);
-                now.curves.extend_from_slice(&before.curves);
+                now.copy_points(before);
             }
             _ => return Err(Corrupt("particles: a frame of a chain of no kind")),
         }
@@ -418,20 +505,27 @@ impl<B: BitCoder<Context = Chance>, S: RawBits> ChainCoder<B, S> {
         chain: &mut Chain,
         choice: &mut C,
     ) -> Result<(), Corrupt> {
-        let Chain { now, before, previous_points: at, curve_starts: starts, motion_params: laws, statistics } =
-            chain;
+        let Chain {
+            now,
+            before,
+            previous_points: at,
+            curve_starts: starts,
+            motion_params: laws,
+            statistics,
+            ..
+        } = chain;
         let mut learnt = UnitStream { stream, law: laws[s], statistics: &mut statistics[s] };
         let (from, to) = (&before.streams[s], &mut now.streams[s]);
         to.clear();
-        to.resize(stride(N) * now.count, 0);
+        to.resize(motion::stride(N) * now.count, 0);
         let curves = !now.curves.is_empty();
         let mut near = 0;
         let (mut born, mut start) = (None::<usize>, None::<usize>);
         for v in 0..now.count {
-            let point = stride(N) * v;
+            let point = motion::stride(N) * v;
             let was = match at[v] {
                 NO_POINT => None,
-                at => from.chunks_exact(stride(N)).nth(at as usize),
+                at => from.chunks_exact(motion::stride(N)).nth(at as usize),
             };
             let own = match was {
                 Some(was) => {
@@ -440,7 +534,8 @@ impl<B: BitCoder<Context = Chance>, S: RawBits> ChainCoder<B, S> {
                 }
                 None => {
                     let like = if curves && starts[v] { start } else { born };
-                    let like = like.map_or([0; N], |v| std::array::from_fn(|k| to[stride(N) * v + k]));
+                    let like =
+                        like.map_or([0; N], |v| std::array::from_fn(|k| to[motion::stride(N) * v + k]));
                     born = Some(v);
                     self.born(&mut learnt, v, like, choice)
                 }
@@ -450,7 +545,7 @@ impl<B: BitCoder<Context = Chance>, S: RawBits> ChainCoder<B, S> {
             } else if curves {
                 born = Some(v);
             }
-            own.write(&mut to[point..point + stride(N)]);
+            own.write(&mut to[point..point + motion::stride(N)]);
         }
         Ok(())
     }
@@ -531,44 +626,62 @@ impl UnitStream<'_> {
 }
 
 /// Decodes the bytes that [`encode`] wrote, frame after frame.
-pub struct ChainReader<'a> {
-    coder: ChainCoder<range::Decoder<'a>, symbols::Decoder<'a>>,
+pub struct ChainReader<'a>(Reader<'a>);
+
+#[allow(clippy::large_enum_variant)] // One per unit, on the stack.
+enum Reader<'a> {
+    Adaptive(ChainCoder<range::Decoder<'a>, symbols::Decoder<'a>>),
+    Packed(PackedReader<'a>),
 }
 
 impl<'a> ChainReader<'a> {
     /// Starts with all bytes of an access unit, which is decoded into this chain.
     pub fn new(
         bytes: &'a [u8],
-        streams: &[ChainStream],
+        layout: PointLayout<'_>,
         chain: &mut Chain,
     ) -> Result<ChainReader<'a>, Corrupt> {
+        chain.coding = layout.coding;
+        if layout.coding == ChainCoding::Packed {
+            return PackedReader::new(bytes, layout.streams, chain)
+                .map(|own| ChainReader(Reader::Packed(own)));
+        }
         let mut cursor = Cursor::new(bytes);
         let size = cursor.varint()?;
         let first = cursor.bytes(size as usize)?;
         let second = cursor.bytes(cursor.left())?;
         let mut both = ChainCoder::new(range::Decoder::new(first), symbols::Decoder::new(second));
-        both.code_motion_params(streams, &[], chain)?;
-        Ok(ChainReader { coder: both })
+        both.code_motion_params(layout.streams, &[], chain)?;
+        Ok(ChainReader(Reader::Adaptive(both)))
     }
 
     /// Decodes the next frame, which follows the one in `chain`. Returns `true` if it is shown.
     pub fn frame(&mut self, layout: PointLayout<'_>, chain: &mut Chain) -> Result<bool, Corrupt> {
-        if !self.coder.points(layout, chain, 0, ParticlePoints::default())? {
+        let coder = match &mut self.0 {
+            Reader::Packed(reader) => return reader.frame(layout, chain),
+            Reader::Adaptive(coder) => coder,
+        };
+        if !coder.points(layout, chain, 0, ParticlePoints::default())? {
             return Ok(false);
         }
         if chain.motion_params.len() != layout.streams.len() {
             return Err(Corrupt("particles: a chain of other streams"));
         }
         for (s, &stream) in layout.streams.iter().enumerate() {
-            self.coder.stream((s, stream), chain, &mut DecodedOutcome)?;
+            coder.stream((s, stream), chain, &mut DecodedOutcome)?;
         }
         Ok(true)
     }
 
     /// Refuses bytes that were not used.
     pub fn finish(self) -> Result<(), Corrupt> {
-        self.coder.coder.bits.finish()?;
-        self.coder.raw_bits.finish()
+        match self.0 {
+            Reader::Packed(reader) => reader.finish(),
+            Reader::Adaptive(coder) => {
+                coder.coder.bits.finish()?;
+                coder.raw_bits.finish()
+            }
+        }
     }
 }
 

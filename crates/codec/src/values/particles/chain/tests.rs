@@ -27,8 +27,11 @@ impl TestFrame {
 
 const STREAMS: [ChainStream; 1] = [ChainStream { components: 3, word: 2 }];
 
-fn layout(shape: ParticleKind) -> PointLayout<'static> {
+const CODINGS: [ChainCoding; 2] = [ChainCoding::Adaptive, ChainCoding::Packed];
+
+fn layout((coding, shape): (ChainCoding, ParticleKind)) -> PointLayout<'static> {
     PointLayout {
+        coding,
         kind: shape,
         max_points: 300,
         max_curves: if shape.curves { 60 } else { 0 },
@@ -47,13 +50,13 @@ fn given(frame: &TestFrame, most_off: f32) -> InputFrame<'_> {
 
 fn coded(
     frames: &[TestFrame],
-    shape: ParticleKind,
+    kind: (ChainCoding, ParticleKind),
     entry: &mut Chain,
     most_off: f32,
 ) -> (Vec<u8>, Vec<TestFrame>) {
     let mut all: Vec<InputFrame<'_>> = frames.iter().map(|frame| given(frame, most_off)).collect();
     let mut bytes = Vec::new();
-    encode(&mut bytes, layout(shape), entry, &mut all).unwrap();
+    encode(&mut bytes, layout(kind), entry, &mut all).unwrap();
     let chosen =
         frames.iter().zip(all).map(|(f, g)| TestFrame { codes: g.streams[0].codes.clone(), ..f.clone() });
     (bytes, chosen.collect())
@@ -62,13 +65,13 @@ fn coded(
 fn decoded(
     bytes: &[u8],
     count: usize,
-    shape: ParticleKind,
+    kind: (ChainCoding, ParticleKind),
     chain: &mut Chain,
 ) -> Result<Vec<TestFrame>, Corrupt> {
-    let mut reader = ChainReader::new(bytes, &STREAMS, chain)?;
+    let mut reader = ChainReader::new(bytes, layout(kind), chain)?;
     let mut out = Vec::new();
     for _ in 0..count {
-        reader.frame(layout(shape), chain)?;
+        reader.frame(layout(kind), chain)?;
         out.push(TestFrame::from_chain(chain));
     }
     reader.finish()?;
@@ -101,11 +104,17 @@ const IDS: ParticleKind = ParticleKind { ids: true, curves: false };
 #[test]
 fn drops_come_back_within_the_error_bound_and_take_little() {
     let frames = drops(32);
-    for most_off in [0.0, 4.0] {
+    for (coding, most_off, most_bits) in [
+        (ChainCoding::Adaptive, 0.0, 14),
+        (ChainCoding::Adaptive, 4.0, 10),
+        (ChainCoding::Packed, 0.0, 23),
+        (ChainCoding::Packed, 4.0, 16),
+    ] {
         let mut entry = Chain::default();
-        let (bytes, chosen) = coded(&frames, IDS, &mut entry, most_off);
+        let kind = (coding, IDS);
+        let (bytes, chosen) = coded(&frames, kind, &mut entry, most_off);
         let mut chain = Chain::default();
-        assert_eq!(decoded(&bytes, frames.len(), IDS, &mut chain).unwrap(), chosen);
+        assert_eq!(decoded(&bytes, frames.len(), kind, &mut chain).unwrap(), chosen);
         let points: usize = frames.iter().map(|f| f.ids.len()).sum();
         for (frame, chosen) in frames.iter().zip(&chosen) {
             let count = frame.ids.len();
@@ -121,49 +130,59 @@ fn drops_come_back_within_the_error_bound_and_take_little() {
             }
         }
         let bits = 8 * bytes.len() / points;
-        assert!(bits < if most_off > 0.0 { 10 } else { 14 }, "{bits} bits a point");
+        assert!(bits < most_bits, "{coding:?}, {most_off}: {bits} bits a point");
     }
 }
 
 #[test]
 fn a_chain_goes_on_from_what_is_kept_of_a_frame() {
+    CODINGS.into_iter().for_each(goes_on_from_what_is_kept);
+}
+
+fn goes_on_from_what_is_kept(coding: ChainCoding) {
+    let kind = (coding, IDS);
     let frames = drops(30);
     let mut entry = Chain::default();
-    let (first, chosen) = coded(&frames[..14], IDS, &mut entry, 4.0);
-    let (second, rest) = coded(&frames[14..], IDS, &mut entry, 4.0);
+    let (first, chosen) = coded(&frames[..14], kind, &mut entry, 4.0);
+    let (second, rest) = coded(&frames[14..], kind, &mut entry, 4.0);
     let mut chain = Chain::default();
-    assert_eq!(decoded(&first, 14, IDS, &mut chain).unwrap(), chosen);
+    assert_eq!(decoded(&first, 14, kind, &mut chain).unwrap(), chosen);
     // As when another frame was decoded in between: from values and saved words.
     let last = TestFrame::from_chain(&chain);
-    let mut words = vec![0; state_len(3) * last.ids.len()];
+    let mut words = vec![0; coding.state_len(3) * last.ids.len()];
     chain.save_stream(0, 3, &mut words);
     let mut again = Chain::default();
-    again.reserve(layout(IDS));
-    again.resume(last.points(), 1);
+    again.reserve(layout(kind));
+    again.resume(last.points(), layout(kind));
     let values: Vec<u16> = last.codes.iter().map(|c| *c as u16).collect();
     again.restore_stream(0, 3, &values, &words).unwrap();
-    assert_eq!(decoded(&second, 16, IDS, &mut again).unwrap(), rest);
+    assert_eq!(decoded(&second, 16, kind, &mut again).unwrap(), rest);
     assert!(again.restore_stream(0, 3, &values, &words).is_err(), "of other points");
     // Decoding only the first frames works, too.
     let mut early = Chain::default();
-    let mut reader = ChainReader::new(&first, &STREAMS, &mut early).unwrap();
+    let mut reader = ChainReader::new(&first, layout(kind), &mut early).unwrap();
     for frame in &chosen[..5] {
-        assert!(reader.frame(layout(IDS), &mut early).unwrap());
+        assert!(reader.frame(layout(kind), &mut early).unwrap());
         assert_eq!(TestFrame::from_chain(&early), *frame);
     }
 }
 
 #[test]
 fn what_hides_comes_again_as_new() {
+    CODINGS.into_iter().for_each(hides_and_comes_again);
+}
+
+fn hides_and_comes_again(coding: ChainCoding) {
+    let kind = (coding, IDS);
     let frames = drops(10);
     let mut all: Vec<InputFrame<'_>> = frames.iter().map(|frame| given(frame, 0.0)).collect();
     all[4] = InputFrame::default();
     let (mut bytes, mut chain) = (Vec::new(), Chain::default());
-    encode(&mut bytes, layout(IDS), &mut chain, &mut all).unwrap();
+    encode(&mut bytes, layout(kind), &mut chain, &mut all).unwrap();
     let mut chain = Chain::default();
-    let mut reader = ChainReader::new(&bytes, &STREAMS, &mut chain).unwrap();
+    let mut reader = ChainReader::new(&bytes, layout(kind), &mut chain).unwrap();
     for (f, frame) in frames.iter().enumerate() {
-        assert_eq!(reader.frame(layout(IDS), &mut chain).unwrap(), f != 4);
+        assert_eq!(reader.frame(layout(kind), &mut chain).unwrap(), f != 4);
         assert_eq!(TestFrame::from_chain(&chain), if f == 4 { TestFrame::default() } else { frame.clone() });
     }
     reader.finish().unwrap();
@@ -171,18 +190,25 @@ fn what_hides_comes_again_as_new() {
 
 #[test]
 fn damage_is_refused_or_harmless() {
+    CODINGS.into_iter().for_each(survives_damage);
+}
+
+fn survives_damage(coding: ChainCoding) {
+    let kind = (coding, IDS);
     let frames = drops(12);
-    let (bytes, _) = coded(&frames, IDS, &mut Chain::default(), 4.0);
+    let (bytes, _) = coded(&frames, kind, &mut Chain::default(), 4.0);
     for end in 0..bytes.len() {
-        let _ = decoded(&bytes[..end], 12, IDS, &mut Chain::default());
+        assert!(decoded(&bytes[..end], 12, kind, &mut Chain::default()).is_err(), "{end} bytes");
     }
     let mut refused = 0;
     for bit in 0..8 * bytes.len() {
         let mut bytes = bytes.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        refused += usize::from(decoded(&bytes, 12, IDS, &mut Chain::default()).is_err());
+        refused += usize::from(decoded(&bytes, 12, kind, &mut Chain::default()).is_err());
     }
-    assert!(refused > 4 * bytes.len(), "{refused} of {} flips", 8 * bytes.len());
+    // Most flips of packed bits are other residuals.
+    let least = if coding == ChainCoding::Packed { bytes.len() / 2 } else { 4 * bytes.len() };
+    assert!(refused > least, "{refused} of {} flips", 8 * bytes.len());
 }
 
 prop_compose! {
@@ -211,19 +237,46 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn any_points_come_back((shape, frames) in prop_oneof![
+    fn any_points_come_back(packed: bool, (shape, frames) in prop_oneof![
         (Just(IDS), frames(true, false)),
         (Just(ParticleKind::default()), frames(false, false)),
         (Just(ParticleKind { ids: false, curves: true }), frames(false, true)),
     ]) {
-        let (bytes, chosen) = coded(&frames, shape, &mut Chain::default(), 0.0);
+        let kind = (CODINGS[usize::from(packed)], shape);
+        let (bytes, chosen) = coded(&frames, kind, &mut Chain::default(), 0.0);
         prop_assert_eq!(&chosen, &frames);
-        prop_assert_eq!(decoded(&bytes, frames.len(), shape, &mut Chain::default()).unwrap(), frames);
+        prop_assert_eq!(decoded(&bytes, frames.len(), kind, &mut Chain::default()).unwrap(), frames);
     }
 
     #[test]
-    fn any_bytes_are_safe(bytes in prop::collection::vec(any::<u8>(), 0..200), ids: bool, curves: bool) {
+    fn any_bytes_are_safe(packed: bool, bytes in prop::collection::vec(any::<u8>(), 0..200), ids: bool, curves: bool) {
         let shape = ParticleKind { ids, curves: curves && !ids };
-        let _ = decoded(&bytes, 5, shape, &mut Chain::default());
+        let _ = decoded(&bytes, 5, (CODINGS[usize::from(packed)], shape), &mut Chain::default());
     }
+}
+
+/// Points at rest, whose numbers lie between those of moving ones, are apart and take next to nothing.
+#[test]
+fn points_at_rest_take_next_to_nothing() {
+    let frames = |moving: u32| -> Vec<TestFrame> {
+        let position = |id: u32, frame: u32| match id % 100 < moving {
+            true => [20_000 + 7 * id, 30_000 + (frame * frame * (id % 31) * 37) % 401, 9_000 + 50 * frame],
+            false => [20_000 + 7 * id, 30_000, 9_000 + id],
+        };
+        let frame = |f: u32| {
+            let codes = (0..3).flat_map(|k| (0..300).map(move |id| position(id, f)[k])).collect();
+            TestFrame { ids: (0..300).collect(), codes, ..TestFrame::default() }
+        };
+        (0..25).map(frame).collect()
+    };
+    let size = |moving| {
+        let kind = (ChainCoding::Packed, IDS);
+        let (bytes, chosen) = coded(&frames(moving), kind, &mut Chain::default(), 0.0);
+        assert_eq!(chosen, frames(moving));
+        assert_eq!(decoded(&bytes, 25, kind, &mut Chain::default()).unwrap(), chosen);
+        bytes.len()
+    };
+    let [none, some, all] = [0, 40, 100].map(size);
+    assert!(none < 1500, "{none}");
+    assert!(some - none < (all - none) / 2, "{none} {some} {all}");
 }

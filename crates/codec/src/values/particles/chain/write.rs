@@ -1,13 +1,13 @@
 //! Encodes a chain: fits the motion of its streams, and decides the outcome for each point.
 
 use super::motion::{MAX_MEMORY, MAX_MOTION_PARAM, MotionParams, SizeStatistics, length, stride};
-use super::{Chain, ChainCoder, OutcomeChooser, PointLayout, PointOutcome, RawBits};
+use super::{Chain, ChainCoder, ChainCoding, OutcomeChooser, PointLayout, PointOutcome, RawBits, pack};
 use crate::Corrupt;
 use crate::bytes::put_varint;
 use crate::entropy::range;
 use crate::entropy::symbols;
 use crate::values::particles::ParticlePoints;
-use crate::values::particles::prediction::gaussian_elimination;
+use crate::values::particles::prediction::{MAX_GRAIN, gaussian_elimination};
 use std::collections::HashMap;
 
 /// A stream of a frame, component-major.
@@ -45,10 +45,13 @@ pub fn encode(
     chain: &mut Chain,
     frames: &mut [InputFrame<'_>],
 ) -> Result<[u64; 2], Corrupt> {
+    chain.coding = layout.coding;
+    if layout.coding == ChainCoding::Packed {
+        return pack::encode(out, layout, chain, frames);
+    }
     let mut laws: Vec<MotionParams> = Vec::new();
     for (s, stream) in layout.streams.iter().enumerate() {
-        let grain = frames.iter().find_map(|f| f.streams.get(s)).map_or(1, |values| values.grain);
-        let grain = grain.clamp(1, super::super::prediction::MAX_GRAIN + 1) as i32;
+        let grain = grain_of(s, frames);
         let fitted = MotionParams { grain, ..fit(s, stream.components, grain, frames) };
         laws.push(fitted);
     }
@@ -145,46 +148,60 @@ impl OutcomeChooser for Chooser<'_> {
         sizes: &[SizeStatistics; 4],
     ) -> PointOutcome<N> {
         let values = self.values;
-        let at = |k: usize| k * self.count + v;
-        let radius = f64::from(values.radius);
-        let target: [f64; N] = std::array::from_fn(|k| {
-            f64::from(values.codes[at(k)]) + values.offset.get(at(k)).map_or(0.0, |o| f64::from(*o))
-        });
-        let inside = |code: &[i32; N]| {
-            let square: f64 = (0..N).map(|k| (f64::from(code[k] as u32) - target[k]).powi(2)).sum();
-            let there = match values.offset.is_empty() {
-                true => square == 0.0,
-                false => square <= radius * radius,
-            };
-            (
-                there
-                    && (0..N).all(|k| values.code_counts[k] == 0 || (code[k] as u32) < values.code_counts[k]),
-                square,
-            )
-        };
+        let target = values.target(v, self.count);
         self.bits += FLAG;
-        if inside(expected).0 {
+        if values.distance_squared(&target, expected).is_some() {
             return PointOutcome::EXPECTED;
         }
-        if last.is_some_and(|last| inside(last).0) {
+        if last.is_some_and(|last| values.distance_squared(&target, last).is_some()) {
             self.bits += 2 * FLAG;
             return PointOutcome { is_elsewhere: true, stops: true, ..PointOutcome::EXPECTED };
         }
-        let grain = self.grain;
+        let (residual, bits) = values.residual(&target, expected, self.grain, |r| cost(r, sizes));
+        self.bits += (256.0 * bits.min(4096.0)) as u64;
+        PointOutcome { is_elsewhere: true, stops: false, residual }
+    }
+}
+
+impl InputStream {
+    /// Returns the value of point `v` of `count` points, in steps.
+    pub(super) fn target<const N: usize>(&self, v: usize, count: usize) -> [f64; N] {
+        std::array::from_fn(|k| {
+            let at = k * count + v;
+            f64::from(self.codes[at]) + self.offset.get(at).map_or(0.0, |o| f64::from(*o))
+        })
+    }
+
+    /// Returns the square of the distance between a value and a code; `None` if that is beyond the error
+    /// bound, or not a code.
+    pub(super) fn distance_squared<const N: usize>(&self, target: &[f64; N], code: &[i32; N]) -> Option<f64> {
+        let square: f64 = (0..N).map(|k| (f64::from(code[k] as u32) - target[k]).powi(2)).sum();
+        let bound = if self.offset.is_empty() { 0.0 } else { f64::from(self.radius).powi(2) };
+        let is_code = |k: usize| self.code_counts[k] == 0 || (code[k] as u32) < self.code_counts[k];
+        (square <= bound && (0..N).all(is_code)).then_some(square)
+    }
+
+    /// Returns the cheapest residual within the error bound, near the value, and its cost.
+    pub(super) fn residual<const N: usize>(
+        &self,
+        target: &[f64; N],
+        expected: &[i32; N],
+        grain: i32,
+        cost: impl Fn(&[i32; N]) -> f64,
+    ) -> ([i32; N], f64) {
         let nearest: [i32; N] = std::array::from_fn(|k| {
             // The expected code can be below all codes.
             let off = target[k] - f64::from(expected[k]);
             (off / f64::from(grain)).round() as i32
         });
         let mut best = (nearest, f64::INFINITY, f64::INFINITY);
-        let reach = if values.offset.is_empty() { 0 } else { 1 };
+        let reach = if self.offset.is_empty() { 0 } else { 1 };
         let mut step = [-reach; N];
         loop {
             let point: [i32; N] = std::array::from_fn(|k| nearest[k].saturating_add(step[k]));
             let code = std::array::from_fn(|k| expected[k].wrapping_add(point[k].wrapping_mul(grain)));
-            let (there, square) = inside(&code);
-            if there {
-                let cost = cost(&point, sizes);
+            if let Some(square) = self.distance_squared(target, &code) {
+                let cost = cost(&point);
                 if (cost, square) < (best.1, best.2) {
                     best = (point, cost, square);
                 }
@@ -195,8 +212,7 @@ impl OutcomeChooser for Chooser<'_> {
             step[k] += 1;
             step[..k].fill(-reach);
         }
-        self.bits += (256.0 * best.1.min(4096.0)) as u64;
-        PointOutcome { is_elsewhere: true, stops: false, residual: best.0 }
+        (best.0, best.1)
     }
 }
 
@@ -218,33 +234,49 @@ impl RawBits for symbols::Encoder {
 }
 
 /// The values of a point in consecutive frames, the last first.
-type PastValues = [[f64; 4]; 4];
+pub(super) type PastValues = [[f64; 4]; 4];
 
 /// Rows of equations: the known terms, and the result.
-type EquationRows = Vec<([f64; 3], f64)>;
+pub(super) type EquationRows = Vec<([f64; 3], f64)>;
 
 /// The largest number of rows that are used.
 const ROWS: usize = 4000;
 /// The smallest number of rows.
-const MIN_ROWS: usize = 24;
+pub(super) const MIN_ROWS: usize = 24;
+
+/// Returns the grain of a stream.
+pub(super) fn grain_of(s: usize, frames: &[InputFrame<'_>]) -> i32 {
+    let grain = frames.iter().find_map(|f| f.streams.get(s)).map_or(1, |values| values.grain);
+    grain.clamp(1, MAX_GRAIN + 1) as i32
+}
+
+/// Returns the change of the velocity of each moving point in a component, after 1, the velocity, and its
+/// product with the speed.
+pub(super) fn difference_rows(tracks: &[(PastValues, usize)], k: usize) -> EquationRows {
+    let step = |p: &PastValues, i: usize| -> [f64; 4] { std::array::from_fn(|k| p[i][k] - p[i + 1][k]) };
+    let rows = tracks.iter().filter(|(_, known)| *known > 2).filter_map(|(p, _)| {
+        let (new, old) = (step(p, 0), step(p, 1));
+        let fast = speed(&old);
+        (fast > 0.5).then(|| ([1.0, old[k], old[k] * fast], new[k] - old[k]))
+    });
+    thinned(rows.collect())
+}
+
+fn speed(d: &[f64]) -> f64 {
+    d.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
 
 /// Fits the motion parameters of a stream to these frames.
 fn fit(s: usize, components: usize, grain: i32, frames: &[InputFrame<'_>]) -> MotionParams {
     let mut law = MotionParams::default();
     let tracks = point_histories(s, components, frames);
-    let speed = |d: &[f64; 4]| d.iter().map(|v| v * v).sum::<f64>().sqrt();
     let step = |p: &PastValues, i: usize| -> [f64; 4] { std::array::from_fn(|k| p[i][k] - p[i + 1][k]) };
     for k in 0..components {
-        let rows = tracks.iter().filter(|(_, known)| *known > 2).filter_map(|(p, _)| {
-            let (new, old) = (step(p, 0), step(p, 1));
-            let fast = speed(&old);
-            (fast > 0.5).then(|| ([1.0, old[k], old[k] * fast], new[k] - old[k]))
-        });
-        let rows: EquationRows = rows.collect();
+        let rows = difference_rows(&tracks, k);
         if rows.len() < MIN_ROWS {
             continue;
         }
-        let solved = solve_least_distances(&thinned(rows), 3, f64::from(grain));
+        let solved = solve_least_distances(&rows, 3, f64::from(grain));
         let units = [256.0, 65536.0, 65536.0 * 65536.0];
         for i in 0..3 {
             law.pull[k][i] = rounded(solved[i] * units[i], MAX_MOTION_PARAM);
@@ -271,7 +303,11 @@ fn fit(s: usize, components: usize, grain: i32, frames: &[InputFrame<'_>]) -> Mo
 }
 
 /// Returns for each frame and point its positions in the frames before, and the number of these frames.
-fn point_histories(s: usize, components: usize, frames: &[InputFrame<'_>]) -> Vec<(PastValues, usize)> {
+pub(super) fn point_histories(
+    s: usize,
+    components: usize,
+    frames: &[InputFrame<'_>],
+) -> Vec<(PastValues, usize)> {
     let mut out = Vec::new();
     let mut before: HashMap<u64, (PastValues, usize)> = HashMap::new();
     for frame in frames {
@@ -310,14 +346,14 @@ fn thinned(rows: EquationRows) -> EquationRows {
     rows.into_iter().step_by(step).collect()
 }
 
-fn rounded(value: f64, most: i32) -> i32 {
+pub(super) fn rounded(value: f64, most: i32) -> i32 {
     let most = f64::from(most);
     if value.is_finite() { value.round().clamp(-most, most) as i32 } else { 0 }
 }
 
 /// Solves for the first `terms` numbers such that the sum of distances is small, by iteratively reweighted
 /// least squares: rows with a larger error count less.
-fn solve_least_distances(rows: &EquationRows, terms: usize, near: f64) -> [f64; 3] {
+pub(super) fn solve_least_distances(rows: &EquationRows, terms: usize, near: f64) -> [f64; 3] {
     const ROUNDS: usize = 8;
     // Columns of similar size, so that none is neglected.
     let scales: [f64; 3] = std::array::from_fn(|i| {

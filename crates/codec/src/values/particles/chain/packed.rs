@@ -1,0 +1,552 @@
+//! Chains in packed bits, for the preset fast: no entropy coder, and one law of motion for all points of a
+//! stream, so that a frame decodes at the speed of memory.
+//!
+//! ```text
+//! links     for each stream its law, then the frames; without alignment, to the end of the bytes
+//! law       varints: grain − 1 · damping, at most 512 · for each component the pull, zigzag, clamped to ±2²²
+//! frame     varint kind: 0 hidden · 1 points of its own · 2 those of the frame before; then for kind 1 its points, then each stream
+//! ids       varint: how many points of the frame before are gone; for each, a varint: the points before it, from the last one that is gone, that stay ·
+//!           varint: how many are born; if some are, a byte: 1 if the first id is above all ids of the frame before; for each a long varint: its id minus
+//!           the smallest that it could have: one above the one before it; for the first one above all those, or 0
+//! no ids    varint run · varint points, or varint curves and for each a varint, its points
+//! stream    a byte: 1 if points at rest have a list of their own, else 0 · a bit per block: does it have residuals?, padded to a byte · for each block that
+//!           has some, for each component, its code, four bits, the lowest first, padded to a byte · the fields of these, see blocks.rs
+//! lists     of residuals, each in blocks of 16 numbers per component: points that move, or all that the frame before has · points at rest, if they
+//!           have their own · points that are born
+//! moves     the velocity of some component is not 0
+//! value     value before + ⌊(damping · velocity + pull + 128) / 256⌋ + grain · residual; a point at rest: value before + grain · residual
+//! velocity  value − value before, clamped to ±2²⁰; 0 at birth
+//! born      as in other chains: like the point born before it, or for curves the point before, or the beginning of the curve before
+//! ```
+
+use super::blocks::{BLOCK, unpack};
+use super::{Chain, ChainStream, PointFrame, PointLayout, check_components};
+use crate::Corrupt;
+use crate::bytes::Cursor;
+use crate::simd::Kernel;
+use crate::simd::doubles::Doubles;
+use crate::simd::isa::Isa;
+use crate::simd::run_kernel;
+use crate::values::particles::prediction::MAX_GRAIN;
+use crate::values::particles::{NO_POINT, TOO_MANY};
+
+/// The damping of a velocity that stays.
+pub(super) const UNDAMPED: i32 = 256;
+const MAX_DAMPING: u32 = 512;
+pub(super) const MAX_PULL: i32 = 1 << 22;
+const MAX_VELOCITY: i32 = 1 << 20;
+/// The points that are predicted at a time.
+const CHUNK: usize = 64;
+
+/// The motion of all points of a stream in an access unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PackedMotion {
+    /// Residuals are multiples of this, at least 1.
+    pub grain: i32,
+    /// What remains of a velocity after a frame, in 2⁻⁸.
+    pub damping: i32,
+    /// For each component, the change of a velocity from frame to frame, in 2⁻⁸.
+    pub pull: [i32; 4],
+}
+
+impl PackedMotion {
+    fn read(bytes: &mut Cursor<'_>, components: usize) -> Result<PackedMotion, Corrupt> {
+        let grain = bytes.varint()?.min(MAX_GRAIN) as i32 + 1;
+        let damping = bytes.varint()?.min(MAX_DAMPING) as i32;
+        let mut pull = [0; 4];
+        for pull in &mut pull[..components] {
+            let zigzag = bytes.varint()?;
+            *pull = ((zigzag >> 1) as i32 ^ -(zigzag as i32 & 1)).clamp(-MAX_PULL, MAX_PULL);
+        }
+        Ok(PackedMotion { grain, damping, pull })
+    }
+}
+
+/// Adjacent points that are adjacent in the frame before too, or were not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PointRun {
+    /// The number of the first one in the frame before, or [`NO_POINT`].
+    pub from: u32,
+    /// The number of points.
+    pub count: u32,
+}
+
+/// What a packed chain needs for a frame.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PackedBuffers {
+    pub motion: Vec<PackedMotion>,
+    pub runs: Vec<PointRun>,
+    /// The points of the frame before that are gone.
+    pub gone: Vec<u32>,
+    /// The ids of the points that are born.
+    pub born: Vec<u64>,
+    /// Residuals, a plane for each component.
+    pub residuals: Vec<i32>,
+}
+
+impl PackedBuffers {
+    /// The bytes of memory of a point.
+    pub const POINT_BYTES: u64 = 8 + 4 + 8 + 4 * 4;
+    /// The bytes of memory for blocks that are not full.
+    pub const PADDING_BYTES: u64 = 4 * (4 * 3 * BLOCK as u64);
+
+    pub fn reserve(&mut self, layout: PointLayout<'_>) {
+        fn room<T>(list: &mut Vec<T>, count: usize) {
+            list.reserve(count.saturating_sub(list.len()));
+        }
+        let points = layout.max_points;
+        room(&mut self.motion, layout.streams.len());
+        room(&mut self.runs, points);
+        room(&mut self.gone, if layout.kind.ids { points } else { 0 });
+        room(&mut self.born, if layout.kind.ids { points } else { 0 });
+        let widest = layout.streams.iter().map(|stream| stream.components).max().unwrap_or(0);
+        room(&mut self.residuals, widest.saturating_mul(points.saturating_add(3 * BLOCK)));
+    }
+}
+
+/// Decodes links of packed bits, frame after frame.
+#[derive(Clone, Copy)]
+pub(super) struct PackedReader<'a> {
+    bytes: Cursor<'a>,
+}
+
+impl<'a> PackedReader<'a> {
+    pub fn new(
+        bytes: &'a [u8],
+        streams: &[ChainStream],
+        chain: &mut Chain,
+    ) -> Result<PackedReader<'a>, Corrupt> {
+        let mut bytes = Cursor::new(bytes);
+        chain.packed.motion.clear();
+        for stream in streams {
+            check_components(stream.components)?;
+            chain.packed.motion.push(PackedMotion::read(&mut bytes, stream.components)?);
+        }
+        Ok(PackedReader { bytes })
+    }
+
+    /// Starts with the points of a frame.
+    #[cfg(feature = "encode")]
+    pub fn of_points(bytes: &'a [u8]) -> PackedReader<'a> {
+        PackedReader { bytes: Cursor::new(bytes) }
+    }
+
+    /// Decodes the next frame. Returns `true` if it is shown.
+    pub fn frame(&mut self, layout: PointLayout<'_>, chain: &mut Chain) -> Result<bool, Corrupt> {
+        if !self.points(layout, chain)? {
+            return Ok(false);
+        }
+        if chain.packed.motion.len() != layout.streams.len() {
+            return Err(Corrupt("particles: a chain of other streams"));
+        }
+        for (s, stream) in layout.streams.iter().enumerate() {
+            read_stream(&mut self.bytes, chain, (s, *stream))?;
+        }
+        Ok(true)
+    }
+
+    pub fn finish(self) -> Result<(), Corrupt> {
+        match self.bytes.left() {
+            0 => Ok(()),
+            _ => Err(Corrupt("particles: bytes after the links of a chain")),
+        }
+    }
+
+    /// Reads the points of the next frame. Returns `true` if the frame is shown.
+    pub fn points(&mut self, layout: PointLayout<'_>, chain: &mut Chain) -> Result<bool, Corrupt> {
+        chain.advance(layout);
+        let Chain { now, before, packed, .. } = chain;
+        packed.runs.clear();
+        match self.bytes.varint()? {
+            0 => return Ok(false),
+            1 if layout.kind.ids => {
+                let counts = self.ids(layout.max_points, before, packed)?;
+                align(counts, now, before, packed)?;
+            }
+            1 => {
+                now.run = self.bytes.varint()?.saturating_add(1);
+                let count = self.bytes.varint()? as usize;
+                match layout.kind.curves {
+                    true => self.curves(count, layout, now)?,
+                    false => now.count = count,
+                }
+                if now.count > layout.max_points {
+                    return Err(TOO_MANY);
+                }
+                let same = now.run == before.run && now.count == before.count;
+                packed.push_run(if same { 0 } else { NO_POINT }, now.count);
+            }
+            2 => {
+                now.copy_points(before);
+                packed.push_run(0, now.count);
+            }
+            _ => return Err(Corrupt("particles: a frame of a chain of no kind")),
+        }
+        chain.find_curve_starts();
+        Ok(true)
+    }
+
+    fn curves(&mut self, count: usize, layout: PointLayout<'_>, now: &mut PointFrame) -> Result<(), Corrupt> {
+        if count > layout.max_curves {
+            return Err(TOO_MANY);
+        }
+        let mut sum = 0;
+        for _ in 0..count {
+            let length = self.bytes.varint()?;
+            sum += length as usize;
+            if sum > layout.max_points {
+                return Err(TOO_MANY);
+            }
+            now.curves.push(length);
+        }
+        now.count = sum;
+        Ok(())
+    }
+
+    /// Reads which points are gone, and the ids of those that are born; returns the number of points.
+    fn ids(
+        &mut self,
+        max_points: usize,
+        before: &PointFrame,
+        packed: &mut PackedBuffers,
+    ) -> Result<usize, Corrupt> {
+        let bytes = &mut self.bytes;
+        packed.gone.clear();
+        packed.born.clear();
+        let gone = bytes.varint()? as usize;
+        if gone > before.ids.len() {
+            return Err(TOO_MANY);
+        }
+        let mut next = 0usize;
+        for _ in 0..gone {
+            let at = next + bytes.varint()? as usize;
+            if at >= before.ids.len() {
+                return Err(TOO_MANY);
+            }
+            packed.gone.push(at as u32);
+            next = at + 1;
+        }
+        let born = bytes.varint()? as usize;
+        let count = before.ids.len() - gone + born;
+        if born > max_points || count > max_points {
+            return Err(TOO_MANY);
+        }
+        if born == 0 {
+            return Ok(count);
+        }
+        let mut next = match (bytes.u8()?, before.ids.last()) {
+            (0, _) | (1, None) => Some(0),
+            (1, Some(last)) => last.checked_add(1),
+            _ => return Err(Corrupt("particles: births of no kind")),
+        };
+        for _ in 0..born {
+            let id = next.and_then(|next: u64| next.checked_add(bytes.long_varint().ok()?));
+            packed.born.push(id.ok_or(Corrupt("particles: an id beyond all"))?);
+            next = id.and_then(|id| id.checked_add(1));
+        }
+        Ok(count)
+    }
+}
+
+impl PackedBuffers {
+    fn push_run(&mut self, from: u32, count: usize) {
+        if count > 0 {
+            self.runs.push(PointRun { from, count: count as u32 });
+        }
+    }
+}
+
+/// Merges the points that stay with those that are born.
+fn align(
+    count: usize,
+    now: &mut PointFrame,
+    before: &PointFrame,
+    packed: &mut PackedBuffers,
+) -> Result<(), Corrupt> {
+    let PackedBuffers { runs, gone, born, .. } = packed;
+    let push_run = |runs: &mut Vec<PointRun>, from: u32, count: usize| match runs.last_mut() {
+        Some(last) if from == NO_POINT && last.from == NO_POINT => last.count += count as u32,
+        _ if count > 0 => runs.push(PointRun { from, count: count as u32 }),
+        _ => {}
+    };
+    let mut fresh = &born[..];
+    let mut start = 0;
+    for end in gone.iter().map(|at| *at as usize).chain([before.ids.len()]) {
+        while let (Some(last), Some((id, rest))) = (before.ids[start..end].last(), fresh.split_first()) {
+            if id > last {
+                break;
+            }
+            let at = start + before.ids[start..end].partition_point(|other| other < id);
+            if before.ids[at] == *id {
+                return Err(Corrupt("particles: an id twice"));
+            }
+            push_run(runs, start as u32, at - start);
+            now.ids.extend_from_slice(&before.ids[start..at]);
+            push_run(runs, NO_POINT, 1);
+            now.ids.push(*id);
+            (fresh, start) = (rest, at);
+        }
+        push_run(runs, start as u32, end - start);
+        now.ids.extend_from_slice(&before.ids[start..end]);
+        start = end + 1;
+    }
+    push_run(runs, NO_POINT, fresh.len());
+    now.ids.extend_from_slice(fresh);
+    now.count = count;
+    Ok(())
+}
+
+/// Reads a stream of the frame whose points were read.
+fn read_stream(
+    bytes: &mut Cursor<'_>,
+    chain: &mut Chain,
+    (s, stream): (usize, ChainStream),
+) -> Result<(), Corrupt> {
+    let kind = bytes.u8()?;
+    if kind > 1 {
+        return Err(Corrupt("particles: a stream of no kind"));
+    }
+    let Chain { now, before, packed, curve_starts, .. } = chain;
+    let PackedBuffers { motion, runs, residuals, .. } = packed;
+    let step = StreamStep {
+        stream,
+        motion: motion[s],
+        runs,
+        curve_starts: if now.curves.is_empty() { &[] } else { curve_starts },
+        before: &before.streams[s],
+        rest_apart: kind == 1,
+    };
+    let lists = step.lists();
+    let blocks: usize = lists.iter().map(|count| count.div_ceil(BLOCK)).sum();
+    let flags = bytes.bytes(blocks.div_ceil(8))?;
+    let filled: usize = flags.iter().map(|flags| flags.count_ones() as usize).sum();
+    let codes = bytes.bytes((filled * stream.components).div_ceil(2))?;
+    residuals.clear();
+    residuals.resize(stream.components * blocks * BLOCK, 0);
+    run_kernel(Isa::get(), Unpack { flags, codes, fields: bytes, residuals, components: stream.components })?;
+    step.run(lists, residuals, now.count, &mut now.streams[s]);
+    Ok(())
+}
+
+/// Unpacks the residuals of all blocks, component by component.
+struct Unpack<'a, 'b> {
+    flags: &'a [u8],
+    codes: &'a [u8],
+    fields: &'a mut Cursor<'b>,
+    residuals: &'a mut [i32],
+    components: usize,
+}
+
+impl Kernel for Unpack<'_, '_> {
+    type Out = Result<(), Corrupt>;
+
+    #[inline(always)]
+    fn run<S: Doubles>(self, _: S) -> Result<(), Corrupt> {
+        let (plane, mut number) = (self.residuals.len() / self.components, 0);
+        let mut fields = *self.fields;
+        for (at, flags) in self.flags.iter().enumerate() {
+            let mut flags = *flags;
+            while flags != 0 {
+                let first = BLOCK * (8 * at + flags.trailing_zeros() as usize);
+                flags &= flags - 1;
+                for k in 0..self.components {
+                    let code = self.codes[number / 2] >> (4 * (number % 2)) & 15;
+                    number += 1;
+                    let block = self.residuals[k * plane..][..plane].get_mut(first..);
+                    let block = block.and_then(|rest| rest.first_chunk_mut::<BLOCK>());
+                    let out = block.ok_or(Corrupt("particles: residuals beyond the last block"))?;
+                    unpack(code, &mut fields, out)?;
+                }
+            }
+        }
+        if number % 2 == 1 && self.codes[number / 2] >> 4 != 0 {
+            return Err(Corrupt("particles: a code without a block"));
+        }
+        *self.fields = fields;
+        Ok(())
+    }
+}
+
+/// A stream from one frame to the next.
+#[derive(Clone, Copy)]
+pub(super) struct StreamStep<'a> {
+    pub stream: ChainStream,
+    pub motion: PackedMotion,
+    pub runs: &'a [PointRun],
+    /// For each point, `true` if a curve begins here; empty if they are not of curves.
+    pub curve_starts: &'a [bool],
+    /// Planes of the frame before: the codes of each component, then the velocities.
+    pub before: &'a [i32],
+    /// `true` if the residuals of points at rest have a list of their own.
+    pub rest_apart: bool,
+}
+
+impl<'a> StreamStep<'a> {
+    /// Returns the numbers of residuals of points that move, of points at rest, and of points that are born.
+    pub fn lists(&self) -> [usize; 3] {
+        let mut lists = [0; 3];
+        for run in self.runs {
+            let count = run.count as usize;
+            if run.from == NO_POINT {
+                lists[2] += count;
+                continue;
+            }
+            let resting = match self.rest_apart {
+                true => (0..count).filter(|v| !self.moves(run.from as usize + v)).count(),
+                false => 0,
+            };
+            lists[0] += count - resting;
+            lists[1] += resting;
+        }
+        lists
+    }
+
+    /// Returns `true` if a point of the frame before moves.
+    pub fn moves(&self, v: usize) -> bool {
+        let count = self.before.len() / (2 * self.stream.components);
+        let velocities = self.before[self.stream.components * count..].chunks_exact(count);
+        velocities.into_iter().any(|plane| plane[v] != 0)
+    }
+
+    /// Returns the expected value of a point of the frame before, in one component.
+    #[inline(always)]
+    pub fn expected(&self, k: usize, moves: bool, value: i32, velocity: i32) -> i32 {
+        let step = (self.motion.damping * velocity + self.motion.pull[k] + 128) >> 8;
+        value.wrapping_add(if moves { step } else { 0 })
+    }
+
+    /// Returns the expected value of a point of the frame before.
+    #[cfg(feature = "encode")]
+    pub fn expected_point<const N: usize>(&self, v: usize) -> [i32; N] {
+        let count = self.before.len() / (2 * N);
+        let moves = self.moves(v);
+        std::array::from_fn(|k| {
+            self.expected(k, moves, self.before[k * count + v], self.before[(N + k) * count + v])
+        })
+    }
+
+    /// Returns the value that is `residual` grains from the expected one.
+    #[inline(always)]
+    pub fn value(&self, expected: i32, residual: i32) -> i32 {
+        self.stream.wrap(expected.wrapping_add(residual.wrapping_mul(self.motion.grain)))
+    }
+
+    /// Makes the planes of the next frame, of `count` points. `lists` are the numbers of residuals.
+    pub fn run(self, lists: [usize; 3], residuals: &[i32], count: usize, now: &mut Vec<i32>) {
+        now.clear();
+        now.resize(2 * self.stream.components * count, 0);
+        if count == 0 {
+            return;
+        }
+        let isa = Isa::get();
+        match self.stream.components {
+            1 => run_kernel(isa, Advance::<1>::new(self, lists, residuals, now)),
+            2 => run_kernel(isa, Advance::<2>::new(self, lists, residuals, now)),
+            3 => run_kernel(isa, Advance::<3>::new(self, lists, residuals, now)),
+            _ => run_kernel(isa, Advance::<4>::new(self, lists, residuals, now)),
+        }
+    }
+}
+
+/// Makes a frame from the one before and from residuals.
+struct Advance<'a, const N: usize> {
+    step: StreamStep<'a>,
+    /// The residuals of each component.
+    residuals: [&'a [i32]; N],
+    /// The next residual of points at rest, of points that move, and of points that are born.
+    next: [usize; 3],
+    codes: [&'a mut [i32]; N],
+    velocities: [&'a mut [i32]; N],
+    /// The point born last, and the last one at which a curve begins.
+    born: Option<usize>,
+    start: Option<usize>,
+}
+
+impl<'a, const N: usize> Advance<'a, N> {
+    fn new(step: StreamStep<'a>, lists: [usize; 3], residuals: &'a [i32], now: &'a mut [i32]) -> Self {
+        let [moving, resting, _] = lists.map(|count| count.next_multiple_of(BLOCK));
+        let (plane, count) = (residuals.len() / N, now.len() / (2 * N));
+        let mut planes = now.chunks_exact_mut(count.max(1));
+        Advance {
+            step,
+            residuals: std::array::from_fn(|k| &residuals[k * plane..][..plane]),
+            next: [moving, 0, moving + resting],
+            codes: std::array::from_fn(|_| planes.next().unwrap_or_default()),
+            velocities: std::array::from_fn(|_| planes.next().unwrap_or_default()),
+            born: None,
+            start: None,
+        }
+    }
+
+    /// Continues the motion of at most [`CHUNK`] points; `from` is the first one in the frame before.
+    #[inline(always)]
+    fn advance(&mut self, from: usize, first: usize, length: usize) {
+        let step = self.step;
+        let before = step.before.len() / (2 * N);
+        let old = |plane: usize| &step.before[plane * before + from..][..length];
+        let mut moving = [0; CHUNK];
+        for k in 0..N {
+            moving.iter_mut().zip(old(N + k)).for_each(|(moving, v)| *moving |= v);
+        }
+        let mut own = [[0; CHUNK]; N];
+        if step.rest_apart {
+            for v in 0..length {
+                let next = &mut self.next[usize::from(moving[v] != 0)];
+                (0..N).for_each(|k| own[k][v] = self.residuals[k][*next]);
+                *next += 1;
+            }
+        } else {
+            (0..N)
+                .for_each(|k| own[k][..length].copy_from_slice(&self.residuals[k][self.next[1]..][..length]));
+            self.next[1] += length;
+        }
+        for k in 0..N {
+            let (codes, velocities) = (old(k), old(N + k));
+            let out = &mut self.codes[k][first..][..length];
+            let speeds = &mut self.velocities[k][first..][..length];
+            for v in 0..length {
+                let expected = step.expected(k, moving[v] != 0, codes[v], velocities[v]);
+                let code = step.value(expected, own[k][v]);
+                out[v] = code;
+                speeds[v] = code.wrapping_sub(codes[v]).clamp(-MAX_VELOCITY, MAX_VELOCITY);
+            }
+        }
+    }
+
+    /// Makes a point that the frame before does not have.
+    #[inline(always)]
+    fn bear(&mut self, v: usize) {
+        let begins = self.step.curve_starts.get(v).copied().unwrap_or(false);
+        let like = if begins { self.start } else { self.born };
+        for k in 0..N {
+            let like = like.map_or(0, |like| self.codes[k][like]);
+            self.codes[k][v] = self.step.value(like, self.residuals[k][self.next[2]]);
+        }
+        self.next[2] += 1;
+        self.born = Some(v);
+        if begins {
+            self.start = Some(v);
+        }
+    }
+}
+
+impl<const N: usize> Kernel for Advance<'_, N> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<S: Doubles>(mut self, _: S) {
+        let mut first = 0;
+        for run in self.step.runs {
+            let count = run.count as usize;
+            match run.from {
+                NO_POINT => (first..first + count).for_each(|v| self.bear(v)),
+                from => {
+                    for at in (0..count).step_by(CHUNK) {
+                        self.advance(from as usize + at, first + at, (count - at).min(CHUNK));
+                    }
+                }
+            }
+            first += count;
+        }
+    }
+}
