@@ -3,7 +3,7 @@
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::record::cameras;
-use meshreel_codec::values::particles::chain::{self, Chain, ChainStream, PointLayout, state_len};
+use meshreel_codec::values::particles::chain::{Chain, ChainCoding, ChainReader, ChainStream, PointLayout};
 use meshreel_codec::values::particles::{
     ParticleBuffers, ParticleKind, ParticlePoints, ParticleReader, PointBuffers,
 };
@@ -22,13 +22,14 @@ struct Frame {
 }
 
 /// Links, then what they leave for others, and the same links again from there.
-fn links(bytes: &[u8], shape: ParticleKind) {
+fn links(bytes: &[u8], coding: ChainCoding, shape: ParticleKind) {
     const STREAMS: [ChainStream; 3] = [
         ChainStream { components: 3, word: 2 },
         ChainStream { components: 1, word: 1 },
         ChainStream { components: 4, word: 4 },
     ];
     let layout = PointLayout {
+        coding,
         kind: shape,
         max_points: POINTS,
         max_curves: if shape.curves { CURVES } else { 0 },
@@ -37,7 +38,7 @@ fn links(bytes: &[u8], shape: ParticleKind) {
     let mut chain = Chain::default();
     chain.reserve(layout);
     for _ in 0..2 {
-        let Ok(mut reader) = chain::ChainReader::new(bytes, &STREAMS, &mut chain) else {
+        let Ok(mut reader) = ChainReader::new(bytes, layout, &mut chain) else {
             return;
         };
         for _ in 0..6 {
@@ -50,13 +51,13 @@ fn links(bytes: &[u8], shape: ParticleKind) {
         let _ = reader.finish();
         let count = chain.points().count;
         let hidden = count == 0;
-        let (mut values, mut words) = (vec![0u16; 3 * count], vec![0; state_len(3) * count]);
+        let (mut values, mut words) = (vec![0u16; 3 * count], vec![0; coding.state_len(3) * count]);
         if !hidden {
             chain.values(0, 3, &mut values);
             chain.save_stream(0, 3, &mut words);
         }
         let last = chain.clone();
-        chain.resume(last.points(), STREAMS.len());
+        chain.resume(last.points(), layout);
         chain.restore_stream(0, 3, &values, &words).unwrap();
     }
 }
@@ -65,7 +66,9 @@ fuzz_target!(|data: (u8, [i32; 4], &[u8])| {
     let (kind, moments, bytes) = data;
     let _ = cameras::decode(bytes, 3, 20);
     let shape = ParticleKind { ids: kind & 3 == 0, curves: kind & 3 == 1 };
-    links(bytes, shape);
+    for coding in [ChainCoding::Adaptive, ChainCoding::Packed] {
+        links(bytes, coding, shape);
+    }
     let Ok(mut reader) = ParticleReader::new(bytes) else {
         return;
     };

@@ -74,10 +74,15 @@ def document(name):
         return file.read()
 
 
+def block(title):
+    """The block of this title in one of the documents."""
+    for file in ("container.md", "mesh.md", "clip.md"):
+        _, found, rest = document(file).partition(f"\n```{title}\n")
+        if found:
+            return rest.partition("```")[0]
+    raise KeyError(title)
+
+
 def numbers(name):
     """A table of numbers: the rows of the block of this name in one of the documents."""
-    for file in ("container.md", "mesh.md", "clip.md"):
-        _, found, rest = document(file).partition(f"\n```numbers {name}\n")
-        if found:
-            return [[int(n) for n in row.split()] for row in rest.partition("```")[0].splitlines()]
-    raise KeyError(name)
+    return [[int(n) for n in row.split()] for row in block(f"numbers {name}").splitlines()]

@@ -1,7 +1,7 @@
 """The description of a file."""
 import math
 
-from .basics import Bytes, need
+from .basics import Bytes, block, need
 
 # Description
 
@@ -13,10 +13,21 @@ AVERAGE = [False, True, True, False] + 7 * [True]
 
 
 # mesh.md#description
+def options(text):
+    """Options with their usual lines, of which the file has the numbers."""
+    rows = [row.split(None, 1) for row in block("usual lines").splitlines()]
+    usual, out = {chr(int(number)): line + "\n" for number, line in rows}, ""
+    while text:
+        line = text[0] if text[0] in usual else text.partition("\n")[0] + ("\n" if "\n" in text else "")
+        out, text = out + usual.get(line, line), text[len(line) :]
+    return out
+
+
+# mesh.md#description
 def description(data):
     b = Bytes(data)
     need(b.get("B") == 0, "a layout of the description")
-    d = dict(generator=b.text(), options=b.text(), unit=b.get("B"), fps=b.get("d"), period=b.get("d"),
+    d = dict(generator=b.text(), options=options(b.text()), unit=b.get("B"), fps=b.get("d"), period=b.get("d"),
              restart=b.varint())
     d["node_setup"] = b.take(b.varint()) if d["restart"] else b""
     need(d["restart"] <= 64, "keys that restart too seldom")
@@ -46,7 +57,7 @@ def mesh(b):
     need(flags <= 127, "an unknown flag")
     m["has_table"], m["moving_frames"], m["separate_attributes"] = bool(flags & 1), None, bool(flags & 8)
     m["remeshed_blend_frames"] = b.varint() if flags & 4 else None
-    need(m["method"] <= 5 and m["codec"] <= (3 if m["method"] == 5 else 2), "an unknown method or codec")
+    need(m["method"] <= 5 and m["codec"] <= (4 if m["method"] == 5 else 2), "an unknown method or codec")
     m["ids"], m["curves"], m["persistent"] = bool(flags & 16), None, bool(flags & 64)
     has_points = m["method"] == 5 or m["persistent"]
     need(not (m["persistent"] and m["method"] >= 4), "persistent points of a mesh whose points change")

@@ -9,6 +9,7 @@ from .corners import COMPACT, compact
 from .description import FIXED_POINT_CODINGS, COMPONENTS, MOVED, description
 from .fixed_point import FixedPointPart
 from .nodes import Nodes
+from .packed import PackedChain
 from .particles import Chain, Particles, point_set
 from .predicted import F, Predicted
 from .streams import (
@@ -149,7 +150,7 @@ class Reel:
                 # The static data hold what a key would take from the first frame.
                 if needed not in self.decoded and not (kind == "key" and needed == 0):
                     self.layered_frame(needed)
-            if any(m["codec"] == 3 for m in self.description["meshes"]):
+            if any(m["codec"] in (3, 4) for m in self.description["meshes"]):
                 for needed in self.schedule.chain_needs(kind, number, frames):
                     if needed not in self.decoded:
                         self.layered_frame(needed)
@@ -168,7 +169,7 @@ class Reel:
                 need(not data, "links of a chain where there can be none")
                 return
             before, list_ = self.linked[k, schedule.keys[group]], schedule.links(group)
-        unit = Chain(data, m)
+        unit = (Chain if m["codec"] == 3 else PackedChain)(data, m)
         for f in list_:
             before = self.linked[k, f] = unit.link(before)
         unit.end()
@@ -206,7 +207,7 @@ class Reel:
                 for f in frames:
                     new[f]["meshes"][k] = self.fluid(b, m)
                 continue
-            if m["method"] == 5 and m["codec"] == 3:
+            if m["method"] == 5 and m["codec"] in (3, 4):
                 self.read_links(b.take(b.varint()), (k, m), kind, number, frames)
                 for f in frames:
                     new[f]["meshes"][k] = self.linked[k, f]

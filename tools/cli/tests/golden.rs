@@ -5,9 +5,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::particles::{cloud, rubble};
+use crate::particles::{cloud, drops, rubble};
 use crate::sample::{rich, small};
-use meshreel::raw::record::CODEC_CHAIN;
+use meshreel::raw::record::{CODEC_CHAIN, CODEC_PACKED_CHAIN};
 use meshreel::{Limits, Reel};
 use meshreel_codec::entropy::block::BlockFormat;
 use meshreel_compile::{Silent, compile};
@@ -44,6 +44,9 @@ const WIDE: &str = "flag_wide.reel";
 
 /// The file with particles in chains, which no small real input has.
 const CHAINS: &str = "chains_small.reel";
+
+/// The file with particles in chains of packed bits.
+const PACKED_CHAINS: &str = "chains_fast.reel";
 
 /// The file with points that are the same in all frames, which are a mesh.
 const POINTS: &str = "points_fast.reel";
@@ -102,6 +105,8 @@ fn v0_decodes_to_the_same_bits() {
             fs::write(folder().join(name), layered(name, input, preset)).unwrap();
         }
         fs::write(folder().join(CHAINS), compiled(CHAINS, &rubble(70), Preset::Small)).unwrap();
+        let drops = compiled(PACKED_CHAINS, &drops(38, true), Preset::Fast);
+        fs::write(folder().join(PACKED_CHAINS), drops).unwrap();
         fs::write(folder().join(POINTS), compiled(POINTS, &cloud(38), Preset::Fast)).unwrap();
     }
     for (name, bytes) in files() {
@@ -116,7 +121,7 @@ fn v0_decodes_to_the_same_bits() {
         }
         writeln!(digests, "{:016x}  {name}", digest(golden)).unwrap();
     }
-    for name in LAYERED.iter().map(|(name, ..)| *name).chain([CHAINS, POINTS]) {
+    for name in LAYERED.iter().map(|(name, ..)| *name).chain([CHAINS, PACKED_CHAINS, POINTS]) {
         let golden = fs::read(folder().join(name)).unwrap();
         writeln!(digests, "{:016x}  {name}", digest(golden)).unwrap();
     }
@@ -129,8 +134,10 @@ fn v0_decodes_to_the_same_bits() {
 
 #[test]
 fn chains_are_among_them() {
-    let reel = Reel::open(folder().join(CHAINS), &Limits::default()).unwrap();
-    assert_eq!(reel.description().meshes[0].codec, CODEC_CHAIN);
+    for (name, codec) in [(CHAINS, CODEC_CHAIN), (PACKED_CHAINS, CODEC_PACKED_CHAIN)] {
+        let reel = Reel::open(folder().join(name), &Limits::default()).unwrap();
+        assert_eq!(reel.description().meshes[0].codec, codec);
+    }
 }
 
 #[test]

@@ -3,7 +3,9 @@
 //! evaluated between frames and extracted to an archive.
 
 use crate::cli::common::run;
-use meshreel::raw::record::{CODEC_CHAIN, CurveBasis as Basis, CurveEnds as Ends, Semantic};
+use meshreel::raw::record::{
+    CODEC_CHAIN, CODEC_PACKED_CHAIN, CurveBasis as Basis, CurveEnds as Ends, Semantic,
+};
 use meshreel::{FrameDecoder, FrameView, Pace, Reel};
 use meshreel_extract::BoneForm;
 use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
@@ -211,6 +213,18 @@ fn i10_what_bounces_is_in_chains() {
         if index_every.is_none() {
             assert_eq!(reel.description().meshes[0].codec, CODEC_CHAIN, "{frames} frames");
         }
+        any_order(&reel, frames);
+    }
+}
+
+/// With the preset fast all particles are in chains of packed bits, also those that no frame shares.
+#[test]
+fn i10_fast_particles_are_in_packed_chains() {
+    for (source, frames, index_every) in
+        [(drops(70, true), 70, Some(32)), (drops(40, false), 40, None), (hair(35), 35, None)]
+    {
+        let (reel, _) = verified(&source, &Options { index_every, ..several()[1].clone() });
+        assert_eq!(reel.description().meshes[0].codec, CODEC_PACKED_CHAIN);
         any_order(&reel, frames);
     }
 }

@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | 0 | 1 | `layout` | 0 |
 //! | 1 | text | `generator` | program and version |
-//! | … | text | `options` | one `key = value` per line |
+//! | … | text | `options` | one `key = value` per line; a usual line is its number, one byte |
 //! | … | 1 | `unit` | 0 unknown · 1 m · 2 cm · 3 mm · 4 inch |
 //! | … | 8 | `fps` | f64, 0 = none |
 //! | … | 8 | `period` | f64, seconds, 0 = none |
@@ -109,13 +109,62 @@ pub const MAX_RESTART: u32 = 64;
 /// The layout number of the description. Part of the format.
 const LAYOUT: u8 = 0;
 
+/// Lines of options that most files have, by number; 0 and 10 are none. Part of the format.
+const USUAL_LINES: [&str; 12] = [
+    "",
+    "tolerance = 0.0001*diagonal",
+    "normal-tolerance = 1",
+    "uv-tolerance = 0.000244140625",
+    "colour-bits = 8",
+    "channels = positions,normals,uvs,colours,attributes",
+    "method = auto",
+    "preset = small",
+    "index-every = 64",
+    "effort = 5",
+    "",
+    "preset = fast",
+];
+
+/// Returns options as the file has them: usual lines by their numbers.
+#[cfg(feature = "encode")]
+fn shortened(options: &str) -> String {
+    let number = |line: &str| {
+        let line = line.strip_suffix('\n').filter(|line| !line.is_empty())?;
+        USUAL_LINES.iter().position(|usual| *usual == line)
+    };
+    let lines = options.split_inclusive('\n').map(|line| match number(line) {
+        Some(number) => char::from(number as u8).to_string(),
+        None => line.to_string(),
+    });
+    lines.collect()
+}
+
+/// Inverse of [`shortened`].
+fn lengthened(mut options: &str) -> String {
+    let mut out = String::new();
+    while let Some(first) = options.chars().next() {
+        let usual = USUAL_LINES.get(first as usize).filter(|line| !line.is_empty());
+        let length = match usual {
+            Some(_) => 1,
+            None => options.find('\n').map_or(options.len(), |end| end + 1),
+        };
+        let (line, rest) = options.split_at(length);
+        match usual {
+            Some(usual) => out.extend([usual, "\n"]),
+            None => out.push_str(line),
+        }
+        options = rest;
+    }
+    out
+}
+
 /// Appends the description to `out`.
 #[cfg(feature = "encode")]
 pub fn encode(description: &Description, out: &mut Vec<u8>) {
     let d = description;
     out.push(LAYOUT);
     put_text(&d.generator, out);
-    put_text(&d.options, out);
+    put_text(&shortened(&d.options), out);
     out.push(d.unit);
     put_f64(d.fps, out);
     put_f64(d.period, out);
@@ -174,7 +223,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, DescriptionError> {
     if c.u8()? != LAYOUT {
         return Err(Corrupt("description: unknown layout").into());
     }
-    let (generator, options) = (text(&mut c)?, text(&mut c)?);
+    let (generator, options) = (text(&mut c)?, lengthened(&text(&mut c)?));
     let unit = c.u8()?;
     if unit > 4 {
         return Err(Corrupt("description: unknown unit").into());

@@ -1,27 +1,161 @@
 //! Particles in chains: each frame continues the one before it. All links between two key frames are in one
-//! unit, which is read for the key frame after them, and again for the frames between, each time from the key
-//! frame before. So a frame that begins a group keeps the motion of its points, and the first frame of the
-//! unit with the links keeps their bytes.
+//! unit, which is read for the key frame after them. The frames between are kept for their own units, which
+//! mostly come next; if a decoder has other ones, it reads the links again, from the key frame before. So a
+//! frame that begins a group keeps the motion of its points, and the first frame of the unit with the links
+//! keeps their bytes.
 
 use crate::decode::input::FrameLookup;
 use crate::decode::particles::points;
 use crate::reel::frame::{array, array_mut};
-use crate::reel::layout::{ArrayLayout, ChainLayout, MeshLayout, ParticlesLayout};
+use crate::reel::layout::{ArrayLayout, ChainLayout, KEPT_FRAMES, MeshLayout, ParticlesLayout};
 use crate::reel::order::DecodeOrder;
 use bytemuck::Pod;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::MeshRecord;
 use meshreel_codec::schedule;
-use meshreel_codec::values::particles::chain::{Chain, ChainReader, PointLayout};
+use meshreel_codec::values::particles::chain::{Chain, ChainReader, ChainStream, PointLayout};
 use meshreel_codec::values::particles::{ParticleKind, ParticlePoints};
 use meshreel_codec::{Corrupt, take_length_prefixed};
 
 const NO_CHAIN: Corrupt = Corrupt("a chain that the description does not have");
 const MISSING_FRAME: Corrupt = Corrupt("a chain from a frame that is not there");
 
+/// The chain of a thread, and frames that have been read but not yet been asked for: of two groups of each
+/// mesh, as the key frame after the next may be decoded before the frames of a group.
+#[derive(Default)]
+pub(crate) struct ChainContext {
+    chain: Chain,
+    kept: Vec<KeptGroup>,
+}
+
+/// Frames of a group.
+#[derive(Default)]
+struct KeptGroup {
+    /// The file, the mesh, and the group.
+    of: Option<(u64, usize, u32)>,
+    frames: Vec<KeptFrame>,
+    count: usize,
+}
+
+#[derive(Default)]
+struct KeptFrame {
+    frame: u32,
+    shown: bool,
+    points: usize,
+    run: u32,
+    ids: Vec<u64>,
+    curves: Vec<u32>,
+    /// The values of each stream, component-major, of as many bytes as in frames.
+    streams: Vec<Vec<u32>>,
+}
+
+/// A frame of points to be written to where decoded frames are: the last one of a chain, or one that was kept.
+trait DecodedPoints {
+    fn points(&self) -> ParticlePoints<'_>;
+    /// Writes the values of a stream, component-major.
+    fn values<W: Code + Pod>(&self, stream: usize, components: usize, out: &mut [W]);
+}
+
+impl DecodedPoints for Chain {
+    fn points(&self) -> ParticlePoints<'_> {
+        self.points()
+    }
+
+    fn values<W: Code + Pod>(&self, stream: usize, components: usize, out: &mut [W]) {
+        self.values(stream, components, out);
+    }
+}
+
+impl DecodedPoints for KeptFrame {
+    fn points(&self) -> ParticlePoints<'_> {
+        ParticlePoints { count: self.points, run: self.run, ids: &self.ids, curves: &self.curves }
+    }
+
+    fn values<W: Code + Pod>(&self, stream: usize, _: usize, out: &mut [W]) {
+        let values: &[W] = bytemuck::cast_slice(&self.streams[stream]);
+        out.iter_mut().zip(values).for_each(|(out, value)| *out = *value);
+    }
+}
+
+impl KeptFrame {
+    /// Allocates memory for any frame of this layout.
+    fn reserve(&mut self, layout: PointLayout<'_>) {
+        fn room<T>(list: &mut Vec<T>, count: usize) {
+            list.reserve(count.saturating_sub(list.len()));
+        }
+        room(&mut self.ids, if layout.kind.ids { layout.max_points } else { 0 });
+        room(&mut self.curves, layout.max_curves);
+        if self.streams.len() < layout.streams.len() {
+            self.streams.resize_with(layout.streams.len(), Vec::new);
+        }
+        for (list, stream) in self.streams.iter_mut().zip(layout.streams) {
+            room(list, kept_words(stream, layout.max_points));
+        }
+    }
+
+    fn keep(&mut self, frame: u32, shown: bool, chain: &Chain, layout: PointLayout<'_>) {
+        let own = chain.points();
+        (self.frame, self.shown, self.points, self.run) = (frame, shown, own.count, own.run);
+        self.ids.clear();
+        self.ids.extend_from_slice(own.ids);
+        self.curves.clear();
+        self.curves.extend_from_slice(own.curves);
+        for (s, (list, stream)) in self.streams.iter_mut().zip(layout.streams).enumerate() {
+            list.resize(kept_words(stream, own.count), 0);
+            match stream.word {
+                _ if !shown => {}
+                1 => chain.values::<u8>(s, stream.components, bytemuck::cast_slice_mut(list)),
+                2 => chain.values::<u16>(s, stream.components, bytemuck::cast_slice_mut(list)),
+                _ => chain.values::<u32>(s, stream.components, list),
+            }
+        }
+    }
+}
+
+/// Returns the 32-bit words that the values of a stream take.
+fn kept_words(stream: &ChainStream, points: usize) -> usize {
+    stream.components.saturating_mul(points).saturating_mul(stream.word).div_ceil(4)
+}
+
+impl KeptGroup {
+    /// Keeps the current frame of a chain.
+    fn keep(&mut self, frame: u32, shown: bool, chain: &Chain, layout: PointLayout<'_>) {
+        if self.count < KEPT_FRAMES {
+            self.frames[self.count].keep(frame, shown, chain, layout);
+            self.count += 1;
+        }
+    }
+
+    fn find(&self, frame: u32) -> Option<&KeptFrame> {
+        self.frames[..self.count].iter().find(|kept| kept.frame == frame)
+    }
+}
+
+impl ChainContext {
+    /// Returns the place for the kept frames of a group, with memory for all of them.
+    fn kept(&mut self, (file, mesh, group): (u64, usize, u32), layout: PointLayout<'_>) -> usize {
+        let place = |of: (u64, usize, u32)| (of.0, of.1, of.2 % 2);
+        let own = |kept: &KeptGroup| kept.of.is_some_and(|of| place(of) == place((file, mesh, group)));
+        // Those of a file that was played before serve again.
+        let other = |kept: &KeptGroup| kept.of.is_none_or(|of| of.0 != file);
+        let found = self.kept.iter().position(own).or_else(|| self.kept.iter().position(other));
+        let at = found.unwrap_or_else(|| {
+            self.kept.push(KeptGroup::default());
+            self.kept.len() - 1
+        });
+        let kept = &mut self.kept[at];
+        kept.frames.resize_with(KEPT_FRAMES, KeptFrame::default);
+        kept.frames.iter_mut().for_each(|frame| frame.reserve(layout));
+        at
+    }
+}
+
 /// The particles of a unit.
 #[derive(Clone, Copy)]
 pub(crate) struct ChainUnit<'a> {
+    /// The number of the file, of all that are open.
+    pub file: u64,
+    pub mesh: usize,
     pub record: &'a MeshRecord,
     pub layout: &'a MeshLayout,
     pub order: &'a DecodeOrder,
@@ -45,25 +179,29 @@ impl ChainUnit<'_> {
         bytes: &[u8],
         decoded: &FrameLookup<'_>,
         out: &mut [&mut [u64]],
-        chain: &mut Chain,
+        context: &mut ChainContext,
     ) -> Result<usize, (usize, Corrupt)> {
         let (own, used) = take_length_prefixed(bytes).map_err(|c| (0, c))?;
         let places = self.arrays().map_err(|c| (0, c))?;
-        chain.reserve(places.points);
         let DecodeOrder::Layered { schedule, units, .. } = self.order else {
             return Err((0, NO_CHAIN));
         };
         let unit = units[self.unit];
+        let group = match unit {
+            schedule::Unit::Key(key) => key.saturating_sub(1),
+            schedule::Unit::LowerLayers(group) | schedule::Unit::TopLayer(group) => group,
+        };
+        let kept = context.kept((self.file, self.mesh, group), places.points);
+        let ChainContext { chain, kept: groups } = context;
+        let kept = &mut groups[kept];
+        chain.reserve(places.points);
         match unit {
             schedule::Unit::Key(key) if !schedule.chain_continues(key) => {
                 chain.clear(places.points);
                 let frame = schedule.key_frame(key);
-                places.read_links(own, frame..frame + 1, &[frame], out, chain)?;
+                places.read_links(own, frame..frame + 1, &[frame], out, chain, None)?;
             }
-            schedule::Unit::Key(key) => self.read_group(places, (key - 1, unit), own, decoded, out, chain)?,
-            schedule::Unit::LowerLayers(group) | schedule::Unit::TopLayer(group) => {
-                self.read_group(places, (group, unit), own, decoded, out, chain)?
-            }
+            _ => self.read_group(places, (group, unit), own, decoded, out, (chain, kept))?,
         }
         if let (schedule::Unit::Key(_), Some(out)) = (unit, out.first_mut()) {
             places.store_motion(chain, out);
@@ -82,24 +220,31 @@ impl ChainUnit<'_> {
         own: &[u8],
         decoded: &FrameLookup<'_>,
         out: &mut [&mut [u64]],
-        chain: &mut Chain,
+        (chain, kept): (&mut Chain, &mut KeptGroup),
     ) -> Result<(), (usize, Corrupt)> {
         let DecodeOrder::Layered { schedule, .. } = self.order else {
             return Err((0, NO_CHAIN));
         };
+        let links = schedule.chain_unit(group);
+        let (has_links, frames) = (links == unit, self.order.frames(self.unit));
+        if !has_links && !own.is_empty() {
+            return Err((0, Corrupt("links of a chain where there can be none")));
+        }
+        let of = Some((self.file, self.mesh, group));
+        if !has_links && kept.of == of && frames.iter().all(|&frame| kept.find(frame).is_some()) {
+            return places.write_kept(kept, &frames, out);
+        }
         let first = decoded(schedule.key_frame(group) as usize).ok_or((0, MISSING_FRAME))?;
         places.resume_from(first, chain).map_err(|c| (0, c))?;
-        let links = schedule.chain_unit(group);
-        let bytes = match links == unit {
-            true => own,
-            false if !own.is_empty() => return Err((0, Corrupt("links of a chain where there can be none"))),
-            false => {
-                let frame = schedule.frames_of(links).first().copied().ok_or((0, MISSING_FRAME))?;
-                places.frame_links(decoded(frame as usize).ok_or((0, MISSING_FRAME))?)
-            }
-        };
-        let frames = self.order.frames(self.unit);
-        places.read_links(bytes, schedule.chain_frames(group), &frames, out, chain)
+        if has_links {
+            // Nothing is kept if this fails; the place stays that of the mesh.
+            (kept.of, kept.count) = (of, 0);
+            places.read_links(own, schedule.chain_frames(group), &frames, out, chain, Some(kept))?;
+            return Ok(());
+        }
+        let frame = schedule.frames_of(links).first().copied().ok_or((0, MISSING_FRAME))?;
+        let bytes = places.frame_links(decoded(frame as usize).ok_or((0, MISSING_FRAME))?);
+        places.read_links(bytes, schedule.chain_frames(group), &frames, out, chain, None)
     }
 
     fn arrays(&self) -> Result<ChainArrays<'_>, Corrupt> {
@@ -119,7 +264,22 @@ impl ChainUnit<'_> {
 }
 
 impl ChainArrays<'_> {
-    /// Reads links up to the last of the `wanted` frames, and to the end if that is the last frame.
+    /// Writes frames that were kept.
+    fn write_kept(
+        &self,
+        kept: &KeptGroup,
+        wanted: &[u32],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), (usize, Corrupt)> {
+        for (at, (frame, out)) in wanted.iter().zip(out).enumerate() {
+            let kept = kept.find(*frame).ok_or((at, MISSING_FRAME))?;
+            self.write_frame(kept, kept.shown, out).map_err(|c| (at, c))?;
+        }
+        Ok(())
+    }
+
+    /// Reads links up to the last of the `wanted` frames, and to the end if that is the last frame. All other
+    /// frames are kept, if any are; then all links are read.
     fn read_links(
         &self,
         bytes: &[u8],
@@ -127,14 +287,20 @@ impl ChainArrays<'_> {
         wanted: &[u32],
         out: &mut [&mut [u64]],
         chain: &mut Chain,
+        mut kept: Option<&mut KeptGroup>,
     ) -> Result<(), (usize, Corrupt)> {
-        let last = wanted.iter().max().copied().unwrap_or(0);
+        let last = match kept {
+            Some(_) => frames.end.saturating_sub(1),
+            None => wanted.iter().max().copied().unwrap_or(0),
+        };
         let mut reader = ChainReader::new(bytes, self.points, chain).map_err(|c| (0, c))?;
         for frame in frames.clone().take_while(|&frame| frame <= last) {
             let at = wanted.iter().position(|&f| f == frame);
             let shown = reader.frame(self.points, chain).map_err(|c| (at.unwrap_or(0), c))?;
             if let Some((at, out)) = at.and_then(|at| Some((at, out.get_mut(at)?))) {
-                self.write_frame(chain, shown, out).map_err(|c| (at, c))?;
+                self.write_frame(&*chain, shown, out).map_err(|c| (at, c))?;
+            } else if let Some(kept) = &mut kept {
+                kept.keep(frame, shown, chain, self.points);
             }
         }
         match last + 1 == frames.end {
@@ -143,8 +309,8 @@ impl ChainArrays<'_> {
         }
     }
 
-    /// Writes the chain's current frame.
-    fn write_frame(&self, chain: &Chain, shown: bool, out: &mut [u64]) -> Result<(), Corrupt> {
+    /// Writes a frame of points.
+    fn write_frame(&self, chain: &impl DecodedPoints, shown: bool, out: &mut [u64]) -> Result<(), Corrupt> {
         let counts = array_mut::<u32>(out, self.particles.counts);
         counts.fill(0);
         if !shown {
@@ -170,7 +336,7 @@ impl ChainArrays<'_> {
 
     fn write_stream<W: Code + Pod>(
         &self,
-        (chain, s): (&Chain, usize),
+        (chain, s): (&impl DecodedPoints, usize),
         place: ArrayLayout,
         own: ParticlePoints<'_>,
         out: &mut [u64],

@@ -35,8 +35,8 @@ pub(crate) struct DecodeContext {
     pub fluid: meshreel_codec::values::changing::ChangingBuffers,
     /// The tables of particles.
     pub particles: meshreel_codec::values::particles::ParticleBuffers,
-    /// The tables of chains of particles.
-    pub chain: meshreel_codec::values::particles::chain::Chain,
+    /// Chains of particles.
+    pub chain: chain::ChainContext,
 }
 
 /// A callback that receives each mesh, and each of its streams, with the chunk of its bytes, and their number
@@ -277,7 +277,8 @@ impl<'a, 'd> UnitDecoder<'a, 'd> {
         let (layout, order) = (&self.reel.layout().meshes[mesh], self.reel.order());
         let used = match &layout.chain {
             Some(_) => {
-                let unit = chain::ChainUnit { record, layout, order, unit: self.unit };
+                let (file, unit) = (self.reel.number(), self.unit);
+                let unit = chain::ChainUnit { file, mesh, record, layout, order, unit };
                 unit.read(bytes, self.decoded, out, &mut worker.chain)
             }
             None => {

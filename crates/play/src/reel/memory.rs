@@ -199,8 +199,8 @@ impl MemoryInputs<'_> {
             match &layout.chain {
                 Some(chain) => {
                     let curves = mesh.particles.and_then(|p| p.curves).map_or(0, |c| u64::from(c.max_curves));
-                    let components = chain.streams.iter().map(|stream| stream.components);
-                    sum.add(1, particles::chain::Chain::bytes(chain.coding, vertices, curves, components));
+                    let ids = mesh.particles.is_some_and(|particles| particles.ids);
+                    sum.add(1, chain.context_bytes(ids, vertices, curves));
                     sum.list::<particles::chain::ChainStream>(chain.streams.len());
                 }
                 None => sum.add(1, particles::ParticleBuffers::bytes(vertices)),

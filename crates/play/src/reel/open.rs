@@ -19,7 +19,7 @@ use meshreel_codec::record::{
 use meshreel_format::{ChunkEntry, ReadAt, Reader, kind};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 impl Reel {
@@ -100,7 +100,9 @@ impl Reel {
         if asked > limits.max_memory {
             return Err(too_much(asked));
         }
+        static OPENED: AtomicU64 = AtomicU64::new(0);
         Ok(Reel::new(ReelData {
+            number: OPENED.fetch_add(1, Ordering::Relaxed),
             reader,
             layout,
             description,

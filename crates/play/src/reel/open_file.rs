@@ -40,6 +40,8 @@ pub(super) struct StaticsError {
 /// The open file that clones of a [`Reel`] share.
 pub(super) struct ReelData {
     pub reader: Reader,
+    /// See [`Reel::number`].
+    pub number: u64,
     pub description: Description,
     /// The chunk of each unit.
     pub unit_chunks: Vec<u32>,
@@ -72,6 +74,11 @@ impl Reel {
     /// A reel of what was opened and checked.
     pub(super) fn new(shared: ReelData) -> Reel {
         Reel { shared: Arc::new(shared) }
+    }
+
+    /// Returns a number that no other file has that this process has opened.
+    pub(crate) fn number(&self) -> u64 {
+        self.shared.number
     }
 
     /// Returns the file's path; "(memory)" if the bytes came from elsewhere and have no name.

@@ -1,5 +1,6 @@
 //! Tests of descriptions: round trips, and no bytes make the reader panic.
 
+use super::{USUAL_LINES, lengthened, shortened};
 use crate::Corrupt;
 use crate::bytes::put_varint;
 use crate::quantize::scalar::Axis;
@@ -177,4 +178,27 @@ proptest! {
         d.nodes[1].tolerance = tolerance;
         prop_assert_eq!(decode(&bytes_of(&d)), Ok(d));
     }
+}
+
+#[test]
+fn usual_lines_of_options_take_a_byte() {
+    let usual: String =
+        USUAL_LINES.iter().filter(|l| !l.is_empty()).map(|line| format!("{line}\n")).collect();
+    assert_eq!(shortened(&usual).len(), 10);
+    for text in [
+        "",
+        "\n",
+        "a",
+        "preset = small",
+        "preset = small\n",
+        "\npreset = fast\n\nx = 1\neffort = 5\n",
+        &usual,
+    ] {
+        assert_eq!(lengthened(&shortened(text)), text, "{text:?}");
+    }
+    assert_eq!(lengthened("\u{7}\u{0}\u{c}\n\u{9}ö"), "preset = small\n\u{0}\u{c}\neffort = 5\nö");
+    let format = include_str!("../../../../../docs/FORMAT/mesh.md");
+    let rows = (0..).zip(USUAL_LINES).filter(|(_, line)| !line.is_empty());
+    let rows: String = rows.map(|(number, line)| format!("{number} {line}\n")).collect();
+    assert!(format.contains(&format!("```usual lines\n{rows}```\n")));
 }

@@ -56,7 +56,7 @@ impl ChainCoding {
     pub const fn state_len(self, components: usize) -> usize {
         match self {
             ChainCoding::Adaptive => motion::stride(components) - components,
-            ChainCoding::Packed => components,
+            ChainCoding::Packed => 2 * components,
         }
     }
 
@@ -75,12 +75,14 @@ pub struct ChainStream {
 }
 
 impl ChainStream {
+    #[inline(always)]
     fn wrap(self, value: i32) -> i32 {
-        match self.word {
-            1 => i32::from(value as u8),
-            2 => i32::from(value as u16),
-            _ => value,
-        }
+        let mask = match self.word {
+            1 => 0xFF,
+            2 => 0xFFFF,
+            _ => -1,
+        };
+        value & mask
     }
 
     /// Returns the number nearest to 0 that wraps to the same value.
@@ -255,8 +257,8 @@ impl Chain {
     pub fn save_stream(&self, stream: usize, components: usize, out: &mut [u32]) {
         let (state, list) = (self.coding.state_len(components), &self.now.streams[stream]);
         if self.coding == ChainCoding::Packed {
-            let velocities = &list[components * self.now.count..];
-            return out.iter_mut().zip(velocities).for_each(|(out, word)| *out = *word as u32);
+            let motion = &list[components * self.now.count..];
+            return out.iter_mut().zip(motion).for_each(|(out, word)| *out = *word as u32);
         }
         let points = list.chunks_exact(self.coding.stride(components));
         for (out, point) in out.chunks_exact_mut(state).zip(points) {

@@ -10,7 +10,7 @@ const MAX_MOTION: i64 = 1 << 30;
 /// The largest absolute value of a motion parameter.
 pub(super) const MAX_MOTION_PARAM: i32 = 1 << 30;
 /// A larger correction than this means that the motion of a point has changed.
-const MAX_SMOOTH_RESIDUAL: u32 = 8;
+pub(super) const MAX_SMOOTH_RESIDUAL: u32 = 8;
 /// The longest memory of a motion, in frames.
 pub(super) const MAX_MEMORY: u32 = 16;
 
@@ -249,7 +249,7 @@ fn root(square: u64) -> i64 {
 
 /// The correction per unit of residual, by the number of known frames: for the position, for the velocity; in
 /// 2⁻⁸. They are those of least-squares linear regression: 2(2n − 1)/n(n + 1), 6/n(n + 1).
-static GAINS: [[i64; 2]; MAX_MEMORY as usize + 1] = {
+pub(super) static GAINS: [[i64; 2]; MAX_MEMORY as usize + 1] = {
     let mut out = [[256, 256]; MAX_MEMORY as usize + 1];
     let mut n = 2;
     while n <= MAX_MEMORY as usize {

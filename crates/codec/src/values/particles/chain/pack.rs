@@ -34,6 +34,9 @@ impl CodedStream {
     }
 }
 
+/// The memories of motion that are tried.
+const MEMORIES: [u32; 3] = [3, 4, 8];
+
 /// Appends the links of frames that follow the frame in `chain`, and leaves `chain` at the last of them.
 /// Returns what positions and what all streams take, in 2⁻⁸ bits.
 pub(super) fn encode(
@@ -51,12 +54,17 @@ pub(super) fn encode(
     for (s, &stream) in layout.streams.iter().enumerate() {
         check_components(stream.components)?;
         let before = first.get(s).map_or(&[][..], Vec::as_slice);
-        let candidates = motions(s, stream, frames).into_iter();
-        let coded = candidates.map(|motion| code_stream((s, stream), motion, before, &points, frames));
-        streams.extend(coded.min_by_key(CodedStream::size));
+        let code = |motion| code_stream((s, stream), motion, before, &points, frames);
+        let mut all: Vec<CodedStream> = motions(s, stream, frames).into_iter().map(code).collect();
+        all.sort_by_key(CodedStream::size);
+        if let (Some(best), true) = (all.first().map(|own| own.motion), all.len() > 1) {
+            all.extend(MEMORIES.map(|memory| code(PackedMotion { memory, ..best })));
+        }
+        streams.extend(all.into_iter().min_by_key(CodedStream::size));
     }
     for (own, stream) in streams.iter().zip(layout.streams) {
         put_varint(own.motion.grain as u32 - 1, out);
+        put_varint(own.motion.memory, out);
         put_varint(own.motion.damping as u32, out);
         for pull in &own.motion.pull[..stream.components] {
             put_varint(((pull << 1) ^ (pull >> 31)) as u32, out);
@@ -140,7 +148,7 @@ fn put_points(out: &mut Vec<u8>, layout: PointLayout<'_>, before: &PointFrame, p
 /// Returns the motions that are tried: points hold, go on, or also obey what they mostly obey.
 fn motions(s: usize, stream: ChainStream, frames: &[InputFrame<'_>]) -> Vec<PackedMotion> {
     let grain = grain_of(s, frames);
-    let plain = PackedMotion { grain, damping: UNDAMPED, pull: [0; 4] };
+    let plain = PackedMotion { grain, memory: 0, damping: UNDAMPED, pull: [0; 4] };
     if frames.len() < 2 {
         return vec![plain];
     }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! links     for each stream its law, then the frames; without alignment, to the end of the bytes
-//! law       varints: grain − 1 · damping, at most 512 · for each component the pull, zigzag, clamped to ±2²²
+//! law       varints: grain − 1 · memory: 0, or 2 to 16 at most · damping, at most 512 · for each component the pull, zigzag, clamped to ±2²²
 //! frame     varint kind: 0 hidden · 1 points of its own · 2 those of the frame before; then for kind 1 its points, then each stream
 //! ids       varint: how many points of the frame before are gone; for each, a varint: the points before it, from the last one that is gone, that stay ·
 //!           varint: how many are born; if some are, a byte: 1 if the first id is above all ids of the frame before; for each a long varint: its id minus
@@ -14,12 +14,17 @@
 //! lists     of residuals, each in blocks of 16 numbers per component: points that move, or all that the frame before has · points at rest, if they
 //!           have their own · points that are born
 //! moves     the velocity of some component is not 0
-//! value     value before + ⌊(damping · velocity + pull + 128) / 256⌋ + grain · residual; a point at rest: value before + grain · residual
-//! velocity  value − value before, clamped to ±2²⁰; 0 at birth
+//! next      of a point that moves: velocity v = ⌊(damping · velocity + 128) / 256⌋ + pull, position x = off + v; of one at rest: v = x = 0
+//! value     value before + e + grain · residual, e = ⌊(x + 128) / 256⌋
+//! smooth    if the memory n is not 0, the point moves, and the residual of no component is beyond ±8: off is x − 256 · e − (256 − α) · grain · residual,
+//!           velocity v + β · grain · residual, α and β the gains of other chains: ⌊512 · (2n − 1) / n(n + 1)⌋, ⌊1536 / n(n + 1)⌋
+//! else      off 0, velocity 256 · (e + grain · residual), the sum clamped to ±2¹³
+//!           velocities are clamped to ±2²¹; off and velocity are 0 at birth
 //! born      as in other chains: like the point born before it, or for curves the point before, or the beginning of the curve before
 //! ```
 
 use super::blocks::{BLOCK, unpack};
+use super::motion::{GAINS, MAX_MEMORY, MAX_SMOOTH_RESIDUAL};
 use super::{Chain, ChainStream, PointFrame, PointLayout, check_components};
 use crate::Corrupt;
 use crate::bytes::Cursor;
@@ -34,7 +39,9 @@ use crate::values::particles::{NO_POINT, TOO_MANY};
 pub(super) const UNDAMPED: i32 = 256;
 const MAX_DAMPING: u32 = 512;
 pub(super) const MAX_PULL: i32 = 1 << 22;
-const MAX_VELOCITY: i32 = 1 << 20;
+const MAX_VELOCITY: i32 = 1 << 21;
+const MAX_DISTANCE: i32 = MAX_VELOCITY >> 8;
+const MAX_SMOOTH: i32 = MAX_SMOOTH_RESIDUAL as i32;
 /// The points that are predicted at a time.
 const CHUNK: usize = 64;
 
@@ -43,6 +50,8 @@ const CHUNK: usize = 64;
 pub(super) struct PackedMotion {
     /// Residuals are multiples of this, at least 1.
     pub grain: i32,
+    /// The number of frames that a motion is averaged over; 0 if only the last displacement counts.
+    pub memory: u32,
     /// What remains of a velocity after a frame, in 2⁻⁸.
     pub damping: i32,
     /// For each component, the change of a velocity from frame to frame, in 2⁻⁸.
@@ -52,13 +61,17 @@ pub(super) struct PackedMotion {
 impl PackedMotion {
     fn read(bytes: &mut Cursor<'_>, components: usize) -> Result<PackedMotion, Corrupt> {
         let grain = bytes.varint()?.min(MAX_GRAIN) as i32 + 1;
+        let memory = bytes.varint()?.min(MAX_MEMORY);
+        if memory == 1 {
+            return Err(Corrupt("particles: a motion of one frame"));
+        }
         let damping = bytes.varint()?.min(MAX_DAMPING) as i32;
         let mut pull = [0; 4];
         for pull in &mut pull[..components] {
             let zigzag = bytes.varint()?;
             *pull = ((zigzag >> 1) as i32 ^ -(zigzag as i32 & 1)).clamp(-MAX_PULL, MAX_PULL);
         }
-        Ok(PackedMotion { grain, damping, pull })
+        Ok(PackedMotion { grain, memory, damping, pull })
     }
 }
 
@@ -321,12 +334,13 @@ fn read_stream(
     let flags = bytes.bytes(blocks.div_ceil(8))?;
     let filled: usize = flags.iter().map(|flags| flags.count_ones() as usize).sum();
     let codes = bytes.bytes((filled * stream.components).div_ceil(2))?;
-    residuals.clear();
     residuals.resize(stream.components * blocks * BLOCK, 0);
     run_kernel(Isa::get(), Unpack { flags, codes, fields: bytes, residuals, components: stream.components })?;
     step.run(lists, residuals, now.count, &mut now.streams[s]);
     Ok(())
 }
+
+const BEYOND: Corrupt = Corrupt("particles: residuals beyond the last block");
 
 /// Unpacks the residuals of all blocks, component by component.
 struct Unpack<'a, 'b> {
@@ -344,23 +358,23 @@ impl Kernel for Unpack<'_, '_> {
     fn run<S: Doubles>(self, _: S) -> Result<(), Corrupt> {
         let (plane, mut number) = (self.residuals.len() / self.components, 0);
         let mut fields = *self.fields;
-        for (at, flags) in self.flags.iter().enumerate() {
-            let mut flags = *flags;
-            while flags != 0 {
-                let first = BLOCK * (8 * at + flags.trailing_zeros() as usize);
-                flags &= flags - 1;
-                for k in 0..self.components {
+        for b in 0..plane / BLOCK {
+            let filled = self.flags[b / 8] >> (b % 8) & 1 == 1;
+            for k in 0..self.components {
+                let block = self.residuals[k * plane + b * BLOCK..].first_chunk_mut::<BLOCK>();
+                let out = block.ok_or(BEYOND)?;
+                if filled {
                     let code = self.codes[number / 2] >> (4 * (number % 2)) & 15;
                     number += 1;
-                    let block = self.residuals[k * plane..][..plane].get_mut(first..);
-                    let block = block.and_then(|rest| rest.first_chunk_mut::<BLOCK>());
-                    let out = block.ok_or(Corrupt("particles: residuals beyond the last block"))?;
                     unpack(code, &mut fields, out)?;
+                } else {
+                    *out = [0; BLOCK];
                 }
             }
         }
-        if number % 2 == 1 && self.codes[number / 2] >> 4 != 0 {
-            return Err(Corrupt("particles: a code without a block"));
+        // Flags of blocks that do not exist have codes, too.
+        if number.div_ceil(2) != self.codes.len() || number % 2 == 1 && self.codes[number / 2] >> 4 != 0 {
+            return Err(BEYOND);
         }
         *self.fields = fields;
         Ok(())
@@ -375,7 +389,7 @@ pub(super) struct StreamStep<'a> {
     pub runs: &'a [PointRun],
     /// For each point, `true` if a curve begins here; empty if they are not of curves.
     pub curve_starts: &'a [bool],
-    /// Planes of the frame before: the codes of each component, then the velocities.
+    /// Planes of the frame before: the codes of each component, then the offsets, then the velocities.
     pub before: &'a [i32],
     /// `true` if the residuals of points at rest have a list of their own.
     pub rest_apart: bool,
@@ -403,25 +417,26 @@ impl<'a> StreamStep<'a> {
 
     /// Returns `true` if a point of the frame before moves.
     pub fn moves(&self, v: usize) -> bool {
-        let count = self.before.len() / (2 * self.stream.components);
-        let velocities = self.before[self.stream.components * count..].chunks_exact(count);
-        velocities.into_iter().any(|plane| plane[v] != 0)
+        let count = self.before.len() / (3 * self.stream.components);
+        self.before[2 * self.stream.components * count..].chunks_exact(count).any(|plane| plane[v] != 0)
     }
 
-    /// Returns the expected value of a point of the frame before, in one component.
+    /// Returns the velocity and the position of a point in a component, in 2⁻⁸ of a step from its value.
     #[inline(always)]
-    pub fn expected(&self, k: usize, moves: bool, value: i32, velocity: i32) -> i32 {
-        let step = (self.motion.damping * velocity + self.motion.pull[k] + 128) >> 8;
-        value.wrapping_add(if moves { step } else { 0 })
+    fn next(&self, k: usize, moves: bool, offset: i32, velocity: i32) -> (i32, i32) {
+        let next = ((self.motion.damping * velocity + 128) >> 8) + self.motion.pull[k];
+        if moves { (next, offset + next) } else { (0, 0) }
     }
 
     /// Returns the expected value of a point of the frame before.
     #[cfg(feature = "encode")]
     pub fn expected_point<const N: usize>(&self, v: usize) -> [i32; N] {
-        let count = self.before.len() / (2 * N);
+        let count = self.before.len() / (3 * N);
         let moves = self.moves(v);
+        let before = |plane: usize| self.before[plane * count + v];
         std::array::from_fn(|k| {
-            self.expected(k, moves, self.before[k * count + v], self.before[(N + k) * count + v])
+            let (_, position) = self.next(k, moves, before(N + k), before(2 * N + k));
+            before(k).wrapping_add(nearest(position))
         })
     }
 
@@ -433,8 +448,8 @@ impl<'a> StreamStep<'a> {
 
     /// Makes the planes of the next frame, of `count` points. `lists` are the numbers of residuals.
     pub fn run(self, lists: [usize; 3], residuals: &[i32], count: usize, now: &mut Vec<i32>) {
-        now.clear();
-        now.resize(2 * self.stream.components * count, 0);
+        // All of it is overwritten: births too, which have no velocity.
+        now.resize(3 * self.stream.components * count, 0);
         if count == 0 {
             return;
         }
@@ -448,6 +463,12 @@ impl<'a> StreamStep<'a> {
     }
 }
 
+/// Returns the step nearest to a position.
+#[inline(always)]
+fn nearest(position: i32) -> i32 {
+    (position + 128) >> 8
+}
+
 /// Makes a frame from the one before and from residuals.
 struct Advance<'a, const N: usize> {
     step: StreamStep<'a>,
@@ -456,6 +477,7 @@ struct Advance<'a, const N: usize> {
     /// The next residual of points at rest, of points that move, and of points that are born.
     next: [usize; 3],
     codes: [&'a mut [i32]; N],
+    offsets: [&'a mut [i32]; N],
     velocities: [&'a mut [i32]; N],
     /// The point born last, and the last one at which a curve begins.
     born: Option<usize>,
@@ -465,13 +487,14 @@ struct Advance<'a, const N: usize> {
 impl<'a, const N: usize> Advance<'a, N> {
     fn new(step: StreamStep<'a>, lists: [usize; 3], residuals: &'a [i32], now: &'a mut [i32]) -> Self {
         let [moving, resting, _] = lists.map(|count| count.next_multiple_of(BLOCK));
-        let (plane, count) = (residuals.len() / N, now.len() / (2 * N));
+        let (plane, count) = (residuals.len() / N, now.len() / (3 * N));
         let mut planes = now.chunks_exact_mut(count.max(1));
         Advance {
             step,
             residuals: std::array::from_fn(|k| &residuals[k * plane..][..plane]),
             next: [moving, 0, moving + resting],
             codes: std::array::from_fn(|_| planes.next().unwrap_or_default()),
+            offsets: std::array::from_fn(|_| planes.next().unwrap_or_default()),
             velocities: std::array::from_fn(|_| planes.next().unwrap_or_default()),
             born: None,
             start: None,
@@ -481,34 +504,81 @@ impl<'a, const N: usize> Advance<'a, N> {
     /// Continues the motion of at most [`CHUNK`] points; `from` is the first one in the frame before.
     #[inline(always)]
     fn advance(&mut self, from: usize, first: usize, length: usize) {
-        let step = self.step;
-        let before = step.before.len() / (2 * N);
-        let old = |plane: usize| &step.before[plane * before + from..][..length];
         let mut moving = [0; CHUNK];
         for k in 0..N {
-            moving.iter_mut().zip(old(N + k)).for_each(|(moving, v)| *moving |= v);
+            for (moving, velocity) in moving.iter_mut().zip(self.before(2 * N + k, from, length)) {
+                *moving |= velocity;
+            }
         }
-        let mut own = [[0; CHUNK]; N];
-        if step.rest_apart {
-            for v in 0..length {
-                let next = &mut self.next[usize::from(moving[v] != 0)];
-                (0..N).for_each(|k| own[k][v] = self.residuals[k][*next]);
+        let (moving, residuals, next) = (&moving[..length], self.residuals, self.next);
+        if !self.step.rest_apart {
+            self.next[1] += length;
+            let mut own = [&residuals[0][..0]; N];
+            for k in 0..N {
+                own[k] = &residuals[k][next[1]..][..length];
+            }
+            return self.apply((from, first), moving, own);
+        }
+        let mut sorted = [[0; CHUNK]; N];
+        for k in 0..N {
+            self.next = next;
+            for (out, moving) in sorted[k].iter_mut().zip(moving) {
+                let next = &mut self.next[usize::from(*moving != 0)];
+                *out = residuals[k][*next];
                 *next += 1;
             }
-        } else {
-            (0..N)
-                .for_each(|k| own[k][..length].copy_from_slice(&self.residuals[k][self.next[1]..][..length]));
-            self.next[1] += length;
         }
+        let mut own = [&residuals[0][..0]; N];
         for k in 0..N {
-            let (codes, velocities) = (old(k), old(N + k));
-            let out = &mut self.codes[k][first..][..length];
-            let speeds = &mut self.velocities[k][first..][..length];
+            own[k] = &sorted[k][..length];
+        }
+        self.apply((from, first), moving, own);
+    }
+
+    /// Returns a part of a plane of the frame before.
+    #[inline(always)]
+    fn before(&self, plane: usize, from: usize, length: usize) -> &'a [i32] {
+        let count = self.step.before.len() / (3 * N);
+        &self.step.before[plane * count + from..][..length]
+    }
+
+    /// Makes points from their residuals.
+    #[inline(always)]
+    fn apply(&mut self, (from, first): (usize, usize), moving: &[i32], residuals: [&[i32]; N]) {
+        let (step, length) = (self.step, moving.len());
+        let grain = step.motion.grain;
+        // Not 0 where the motion has changed.
+        let mut broken = [0; CHUNK];
+        for k in 0..N {
+            let residuals = &residuals[k][..length];
             for v in 0..length {
-                let expected = step.expected(k, moving[v] != 0, codes[v], velocities[v]);
-                let code = step.value(expected, own[k][v]);
-                out[v] = code;
-                speeds[v] = code.wrapping_sub(codes[v]).clamp(-MAX_VELOCITY, MAX_VELOCITY);
+                broken[v] |= (residuals[v].wrapping_add(MAX_SMOOTH) as u32 > 2 * MAX_SMOOTH as u32) as i32;
+            }
+        }
+        for v in 0..length {
+            broken[v] |= (moving[v] == 0 || step.motion.memory == 0) as i32;
+        }
+        let [place, pace] = GAINS[step.motion.memory as usize].map(|gain| gain as i32);
+        for k in 0..N {
+            let before = |plane: usize| self.before(plane, from, length);
+            let (old, old_offsets, speeds) = (before(k), before(N + k), before(2 * N + k));
+            let residuals = &residuals[k][..length];
+            let codes = &mut self.codes[k][first..][..length];
+            let offsets = &mut self.offsets[k][first..][..length];
+            let velocities = &mut self.velocities[k][first..][..length];
+            for v in 0..length {
+                let (velocity, position) = step.next(k, moving[v] != 0, old_offsets[v], speeds[v]);
+                let expected = nearest(position);
+                codes[v] = step.value(old[v].wrapping_add(expected), residuals[v]);
+                let missed = residuals[v].wrapping_mul(grain);
+                let smooth = broken[v] == 0;
+                let offset =
+                    position.wrapping_sub(256 * expected).wrapping_sub((256 - place).wrapping_mul(missed));
+                offsets[v] = if smooth { offset } else { 0 };
+                let distance = expected.wrapping_add(missed).clamp(-MAX_DISTANCE, MAX_DISTANCE);
+                let continued = velocity.wrapping_add(pace.wrapping_mul(missed));
+                velocities[v] =
+                    (if smooth { continued } else { 256 * distance }).clamp(-MAX_VELOCITY, MAX_VELOCITY);
             }
         }
     }
@@ -521,6 +591,8 @@ impl<'a, const N: usize> Advance<'a, N> {
         for k in 0..N {
             let like = like.map_or(0, |like| self.codes[k][like]);
             self.codes[k][v] = self.step.value(like, self.residuals[k][self.next[2]]);
+            self.offsets[k][v] = 0;
+            self.velocities[k][v] = 0;
         }
         self.next[2] += 1;
         self.born = Some(v);
@@ -539,7 +611,11 @@ impl<const N: usize> Kernel for Advance<'_, N> {
         for run in self.step.runs {
             let count = run.count as usize;
             match run.from {
-                NO_POINT => (first..first + count).for_each(|v| self.bear(v)),
+                NO_POINT => {
+                    for v in first..first + count {
+                        self.bear(v);
+                    }
+                }
                 from => {
                     for at in (0..count).step_by(CHUNK) {
                         self.advance(from as usize + at, first + at, (count - at).min(CHUNK));
