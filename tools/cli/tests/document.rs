@@ -168,9 +168,14 @@ fn a_decoder_made_from_the_document_agrees() {
         compile(scene.clone(), Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
         files.push(std::fs::read(&path).unwrap());
     }
-    // Curves, and points without ids.
-    for scene in [crate::particles::hair(20), crate::particles::drops(20, false)] {
-        let options = Options { block: BlockChoice::Deflate, ..Options::default() };
+    // Curves, and points with and without ids, in all forms.
+    let scenes = || {
+        [crate::particles::hair(20), crate::particles::drops(20, false), crate::particles::drops(30, true)]
+    };
+    for (preset, scene) in
+        [Preset::Small, Preset::Fast].into_iter().flat_map(|preset| scenes().map(|scene| (preset, scene)))
+    {
+        let options = Options { preset, block: BlockChoice::Deflate, ..Options::default() };
         compile(scene.clone(), Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
         files.push(std::fs::read(&path).unwrap());
     }
