@@ -39,26 +39,18 @@ pub(super) fn unpack(code: u8, fields: &mut Cursor<'_>, out: &mut [i32; BLOCK]) 
 
 #[inline(always)]
 fn unpack_planes(planes: &[u8], out: &mut [i32; BLOCK]) {
-    let mut all = [0; BLOCK];
-    let mut weight = 1i32;
+    let mut all = [0u32; BLOCK];
     let (planes, _) = planes.as_chunks::<2>();
-    let Some((sign, planes)) = planes.split_last() else {
-        *out = all;
-        return;
-    };
-    for plane in planes {
-        add_plane(*plane, weight, &mut all);
-        weight = weight.wrapping_mul(2);
+    for (b, plane) in planes.iter().enumerate() {
+        let bits = u32::from(u16::from_le_bytes(*plane));
+        for (v, all) in all.iter_mut().enumerate() {
+            *all |= (bits << (31 - v) & 1 << 31) >> (31 - b);
+        }
     }
-    add_plane(*sign, weight.wrapping_neg(), &mut all);
-    *out = all;
-}
-
-#[inline(always)]
-fn add_plane(plane: [u8; 2], weight: i32, out: &mut [i32; BLOCK]) {
-    let bits = i32::from(u16::from_le_bytes(plane));
-    for (v, out) in out.iter_mut().enumerate() {
-        *out |= if bits & 1 << v != 0 { weight } else { 0 };
+    // The highest bit is the sign.
+    let unused = if planes.is_empty() { 0 } else { 32 - planes.len() };
+    for (out, all) in out.iter_mut().zip(all) {
+        *out = (all << unused) as i32 >> unused;
     }
 }
 

@@ -268,7 +268,7 @@ fn code_frame<const N: usize>(
     let rest_apart = apart.len() + apart.len() / 16 < together.len();
     let step = StreamStep { rest_apart, ..step };
     let (bytes, residuals) = if rest_apart { (apart, apart_residuals) } else { (together, residuals) };
-    step.run(step.lists(), &residuals, count, planes);
+    step.run(step.lists(), &residuals, &mut Vec::new(), count, planes);
     bytes
 }
 

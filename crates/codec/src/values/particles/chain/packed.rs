@@ -43,7 +43,7 @@ const MAX_VELOCITY: i32 = 1 << 21;
 const MAX_DISTANCE: i32 = MAX_VELOCITY >> 8;
 const MAX_SMOOTH: i32 = MAX_SMOOTH_RESIDUAL as i32;
 /// The points that are predicted at a time.
-const CHUNK: usize = 64;
+const CHUNK: usize = 256;
 
 /// The motion of all points of a stream in an access unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,11 +95,13 @@ pub(super) struct PackedBuffers {
     pub born: Vec<u64>,
     /// Residuals, a plane for each component.
     pub residuals: Vec<i32>,
+    /// The same in the order of points.
+    pub ordered: Vec<i32>,
 }
 
 impl PackedBuffers {
     /// The bytes of memory of a point.
-    pub const POINT_BYTES: u64 = 8 + 4 + 8 + 4 * 4;
+    pub const POINT_BYTES: u64 = 8 + 4 + 8 + 2 * 4 * 4;
     /// The bytes of memory for blocks that are not full.
     pub const PADDING_BYTES: u64 = 4 * (4 * 3 * BLOCK as u64);
 
@@ -113,6 +115,7 @@ impl PackedBuffers {
         room(&mut self.gone, if layout.kind.ids { points } else { 0 });
         room(&mut self.born, if layout.kind.ids { points } else { 0 });
         let widest = layout.streams.iter().map(|stream| stream.components).max().unwrap_or(0);
+        room(&mut self.ordered, widest.saturating_mul(points));
         room(&mut self.residuals, widest.saturating_mul(points.saturating_add(3 * BLOCK)));
     }
 }
@@ -320,7 +323,7 @@ fn read_stream(
         return Err(Corrupt("particles: a stream of no kind"));
     }
     let Chain { now, before, packed, curve_starts, .. } = chain;
-    let PackedBuffers { motion, runs, residuals, .. } = packed;
+    let PackedBuffers { motion, runs, residuals, ordered, .. } = packed;
     let step = StreamStep {
         stream,
         motion: motion[s],
@@ -336,7 +339,7 @@ fn read_stream(
     let codes = bytes.bytes((filled * stream.components).div_ceil(2))?;
     residuals.resize(stream.components * blocks * BLOCK, 0);
     run_kernel(Isa::get(), Unpack { flags, codes, fields: bytes, residuals, components: stream.components })?;
-    step.run(lists, residuals, now.count, &mut now.streams[s]);
+    step.run(lists, residuals, ordered, now.count, &mut now.streams[s]);
     Ok(())
 }
 
@@ -395,7 +398,7 @@ pub(super) struct StreamStep<'a> {
     pub rest_apart: bool,
 }
 
-impl<'a> StreamStep<'a> {
+impl StreamStep<'_> {
     /// Returns the numbers of residuals of points that move, of points at rest, and of points that are born.
     pub fn lists(&self) -> [usize; 3] {
         let mut lists = [0; 3];
@@ -421,13 +424,6 @@ impl<'a> StreamStep<'a> {
         self.before[2 * self.stream.components * count..].chunks_exact(count).any(|plane| plane[v] != 0)
     }
 
-    /// Returns the velocity and the position of a point in a component, in 2⁻⁸ of a step from its value.
-    #[inline(always)]
-    fn next(&self, k: usize, moves: bool, offset: i32, velocity: i32) -> (i32, i32) {
-        let next = ((self.motion.damping * velocity + 128) >> 8) + self.motion.pull[k];
-        if moves { (next, offset + next) } else { (0, 0) }
-    }
-
     /// Returns the expected value of a point of the frame before.
     #[cfg(feature = "encode")]
     pub fn expected_point<const N: usize>(&self, v: usize) -> [i32; N] {
@@ -435,30 +431,110 @@ impl<'a> StreamStep<'a> {
         let moves = self.moves(v);
         let before = |plane: usize| self.before[plane * count + v];
         std::array::from_fn(|k| {
-            let (_, position) = self.next(k, moves, before(N + k), before(2 * N + k));
+            let (_, position) = self.motion.next(k, moves, before(N + k), before(2 * N + k));
             before(k).wrapping_add(nearest(position))
         })
     }
 
     /// Returns the value that is `residual` grains from the expected one.
-    #[inline(always)]
     pub fn value(&self, expected: i32, residual: i32) -> i32 {
         self.stream.wrap(expected.wrapping_add(residual.wrapping_mul(self.motion.grain)))
     }
 
-    /// Makes the planes of the next frame, of `count` points. `lists` are the numbers of residuals.
-    pub fn run(self, lists: [usize; 3], residuals: &[i32], count: usize, now: &mut Vec<i32>) {
-        // All of it is overwritten: births too, which have no velocity.
-        now.resize(3 * self.stream.components * count, 0);
+    /// Makes the planes of the next frame, of `count` points. `lists` are the numbers of residuals, `ordered` is
+    /// scratch.
+    pub fn run(
+        self,
+        lists: [usize; 3],
+        residuals: &[i32],
+        ordered: &mut Vec<i32>,
+        count: usize,
+        now: &mut Vec<i32>,
+    ) {
+        // Points that are born begin with zeros.
+        let n = self.stream.components;
+        now.resize(3 * n * count, 0);
+        ordered.resize(n * count, 0);
         if count == 0 {
             return;
         }
+        self.copy_runs(residuals, ordered, count, now);
+        if self.rest_apart {
+            self.sort_residuals(lists, residuals, ordered, now);
+        }
         let isa = Isa::get();
-        match self.stream.components {
-            1 => run_kernel(isa, Advance::<1>::new(self, lists, residuals, now)),
-            2 => run_kernel(isa, Advance::<2>::new(self, lists, residuals, now)),
-            3 => run_kernel(isa, Advance::<3>::new(self, lists, residuals, now)),
-            _ => run_kernel(isa, Advance::<4>::new(self, lists, residuals, now)),
+        match n {
+            1 => run_kernel(isa, Advance::<1> { motion: self.motion, stream: self.stream, ordered, now }),
+            2 => run_kernel(isa, Advance::<2> { motion: self.motion, stream: self.stream, ordered, now }),
+            3 => run_kernel(isa, Advance::<3> { motion: self.motion, stream: self.stream, ordered, now }),
+            _ => run_kernel(isa, Advance::<4> { motion: self.motion, stream: self.stream, ordered, now }),
+        }
+        let [moving, resting, _] = lists.map(|count| count.next_multiple_of(BLOCK));
+        self.bear(&residuals[moving + resting..], residuals.len() / n, count, now);
+    }
+
+    /// Copies points of the frame before to where they are in the next one, and residuals in the order of all of
+    /// them; nothing of points that are born.
+    fn copy_runs(&self, residuals: &[i32], ordered: &mut [i32], count: usize, now: &mut [i32]) {
+        let n = self.stream.components;
+        let (plane, before) = (residuals.len() / n, self.before.len() / (3 * n));
+        let (mut first, mut next) = (0, 0);
+        for run in self.runs {
+            let length = run.count as usize;
+            if run.from != NO_POINT {
+                for (now, old) in now.chunks_exact_mut(count).zip(self.before.chunks_exact(before)) {
+                    now[first..][..length].copy_from_slice(&old[run.from as usize..][..length]);
+                }
+                for (out, own) in ordered.chunks_exact_mut(count).zip(residuals.chunks_exact(plane)) {
+                    if !self.rest_apart {
+                        out[first..][..length].copy_from_slice(&own[next..][..length]);
+                    }
+                }
+                next += length;
+            }
+            first += length;
+        }
+    }
+
+    /// Merges the residuals of points that move and of points at rest.
+    fn sort_residuals(&self, lists: [usize; 3], residuals: &[i32], ordered: &mut [i32], now: &[i32]) {
+        let n = self.stream.components;
+        let (plane, count) = (residuals.len() / n, ordered.len() / n);
+        let mut next = [lists[0].next_multiple_of(BLOCK), 0];
+        let mut first = 0;
+        for run in self.runs {
+            let points = first..first + run.count as usize;
+            first = points.end;
+            for v in points.filter(|_| run.from != NO_POINT) {
+                let moves = (2 * n..3 * n).any(|plane| now[plane * count + v] != 0);
+                let next = &mut next[usize::from(moves)];
+                (0..n).for_each(|k| ordered[k * count + v] = residuals[k * plane + *next]);
+                *next += 1;
+            }
+        }
+    }
+
+    /// Makes the points that the frame before does not have, from planes of their residuals.
+    fn bear(&self, residuals: &[i32], plane: usize, count: usize, now: &mut [i32]) {
+        let n = self.stream.components;
+        let (mut first, mut next) = (0, 0);
+        let (mut born, mut start) = (None::<usize>, None::<usize>);
+        for run in self.runs {
+            let points = first..first + run.count as usize;
+            first = points.end;
+            for v in points.filter(|_| run.from == NO_POINT) {
+                let begins = self.curve_starts.get(v).copied().unwrap_or(false);
+                let like = if begins { start } else { born };
+                for k in 0..n {
+                    let like = like.map_or(0, |like| now[k * count + like]);
+                    now[k * count + v] = self.value(like, residuals[k * plane + next]);
+                    now[(n + k) * count + v] = 0;
+                    now[(2 * n + k) * count + v] = 0;
+                }
+                next += 1;
+                born = Some(v);
+                start = if begins { born } else { start };
+            }
         }
     }
 }
@@ -469,160 +545,80 @@ fn nearest(position: i32) -> i32 {
     (position + 128) >> 8
 }
 
-/// Makes a frame from the one before and from residuals.
+/// Moves all points on, in place, by their residuals. Points that are born are made afterwards.
 struct Advance<'a, const N: usize> {
-    step: StreamStep<'a>,
-    /// The residuals of each component.
-    residuals: [&'a [i32]; N],
-    /// The next residual of points at rest, of points that move, and of points that are born.
-    next: [usize; 3],
-    codes: [&'a mut [i32]; N],
-    offsets: [&'a mut [i32]; N],
-    velocities: [&'a mut [i32]; N],
-    /// The point born last, and the last one at which a curve begins.
-    born: Option<usize>,
-    start: Option<usize>,
-}
-
-impl<'a, const N: usize> Advance<'a, N> {
-    fn new(step: StreamStep<'a>, lists: [usize; 3], residuals: &'a [i32], now: &'a mut [i32]) -> Self {
-        let [moving, resting, _] = lists.map(|count| count.next_multiple_of(BLOCK));
-        let (plane, count) = (residuals.len() / N, now.len() / (3 * N));
-        let mut planes = now.chunks_exact_mut(count.max(1));
-        Advance {
-            step,
-            residuals: std::array::from_fn(|k| &residuals[k * plane..][..plane]),
-            next: [moving, 0, moving + resting],
-            codes: std::array::from_fn(|_| planes.next().unwrap_or_default()),
-            offsets: std::array::from_fn(|_| planes.next().unwrap_or_default()),
-            velocities: std::array::from_fn(|_| planes.next().unwrap_or_default()),
-            born: None,
-            start: None,
-        }
-    }
-
-    /// Continues the motion of at most [`CHUNK`] points; `from` is the first one in the frame before.
-    #[inline(always)]
-    fn advance(&mut self, from: usize, first: usize, length: usize) {
-        let mut moving = [0; CHUNK];
-        for k in 0..N {
-            for (moving, velocity) in moving.iter_mut().zip(self.before(2 * N + k, from, length)) {
-                *moving |= velocity;
-            }
-        }
-        let (moving, residuals, next) = (&moving[..length], self.residuals, self.next);
-        if !self.step.rest_apart {
-            self.next[1] += length;
-            let mut own = [&residuals[0][..0]; N];
-            for k in 0..N {
-                own[k] = &residuals[k][next[1]..][..length];
-            }
-            return self.apply((from, first), moving, own);
-        }
-        let mut sorted = [[0; CHUNK]; N];
-        for k in 0..N {
-            self.next = next;
-            for (out, moving) in sorted[k].iter_mut().zip(moving) {
-                let next = &mut self.next[usize::from(*moving != 0)];
-                *out = residuals[k][*next];
-                *next += 1;
-            }
-        }
-        let mut own = [&residuals[0][..0]; N];
-        for k in 0..N {
-            own[k] = &sorted[k][..length];
-        }
-        self.apply((from, first), moving, own);
-    }
-
-    /// Returns a part of a plane of the frame before.
-    #[inline(always)]
-    fn before(&self, plane: usize, from: usize, length: usize) -> &'a [i32] {
-        let count = self.step.before.len() / (3 * N);
-        &self.step.before[plane * count + from..][..length]
-    }
-
-    /// Makes points from their residuals.
-    #[inline(always)]
-    fn apply(&mut self, (from, first): (usize, usize), moving: &[i32], residuals: [&[i32]; N]) {
-        let (step, length) = (self.step, moving.len());
-        let grain = step.motion.grain;
-        // Not 0 where the motion has changed.
-        let mut broken = [0; CHUNK];
-        for k in 0..N {
-            let residuals = &residuals[k][..length];
-            for v in 0..length {
-                broken[v] |= (residuals[v].wrapping_add(MAX_SMOOTH) as u32 > 2 * MAX_SMOOTH as u32) as i32;
-            }
-        }
-        for v in 0..length {
-            broken[v] |= (moving[v] == 0 || step.motion.memory == 0) as i32;
-        }
-        let [place, pace] = GAINS[step.motion.memory as usize].map(|gain| gain as i32);
-        for k in 0..N {
-            let before = |plane: usize| self.before(plane, from, length);
-            let (old, old_offsets, speeds) = (before(k), before(N + k), before(2 * N + k));
-            let residuals = &residuals[k][..length];
-            let codes = &mut self.codes[k][first..][..length];
-            let offsets = &mut self.offsets[k][first..][..length];
-            let velocities = &mut self.velocities[k][first..][..length];
-            for v in 0..length {
-                let (velocity, position) = step.next(k, moving[v] != 0, old_offsets[v], speeds[v]);
-                let expected = nearest(position);
-                codes[v] = step.value(old[v].wrapping_add(expected), residuals[v]);
-                let missed = residuals[v].wrapping_mul(grain);
-                let smooth = broken[v] == 0;
-                let offset =
-                    position.wrapping_sub(256 * expected).wrapping_sub((256 - place).wrapping_mul(missed));
-                offsets[v] = if smooth { offset } else { 0 };
-                let distance = expected.wrapping_add(missed).clamp(-MAX_DISTANCE, MAX_DISTANCE);
-                let continued = velocity.wrapping_add(pace.wrapping_mul(missed));
-                velocities[v] =
-                    (if smooth { continued } else { 256 * distance }).clamp(-MAX_VELOCITY, MAX_VELOCITY);
-            }
-        }
-    }
-
-    /// Makes a point that the frame before does not have.
-    #[inline(always)]
-    fn bear(&mut self, v: usize) {
-        let begins = self.step.curve_starts.get(v).copied().unwrap_or(false);
-        let like = if begins { self.start } else { self.born };
-        for k in 0..N {
-            let like = like.map_or(0, |like| self.codes[k][like]);
-            self.codes[k][v] = self.step.value(like, self.residuals[k][self.next[2]]);
-            self.offsets[k][v] = 0;
-            self.velocities[k][v] = 0;
-        }
-        self.next[2] += 1;
-        self.born = Some(v);
-        if begins {
-            self.start = Some(v);
-        }
-    }
+    motion: PackedMotion,
+    stream: ChainStream,
+    ordered: &'a [i32],
+    now: &'a mut [i32],
 }
 
 impl<const N: usize> Kernel for Advance<'_, N> {
     type Out = ();
 
     #[inline(always)]
-    fn run<S: Doubles>(mut self, _: S) {
-        let mut first = 0;
-        for run in self.step.runs {
-            let count = run.count as usize;
-            match run.from {
-                NO_POINT => {
-                    for v in first..first + count {
-                        self.bear(v);
-                    }
-                }
-                from => {
-                    for at in (0..count).step_by(CHUNK) {
-                        self.advance(from as usize + at, first + at, (count - at).min(CHUNK));
-                    }
+    fn run<S: Doubles>(self, _: S) {
+        let count = self.ordered.len() / N;
+        let gains = GAINS[self.motion.memory as usize].map(|gain| gain as i32);
+        for first in (0..count).step_by(CHUNK) {
+            let length = (count - first).min(CHUNK);
+            // Is not 0: a point moves; its motion has changed.
+            let (mut moving, mut broken) = ([0; CHUNK], [0; CHUNK]);
+            for k in 0..N {
+                let velocities = &self.now[(2 * N + k) * count + first..][..length];
+                let residuals = &self.ordered[k * count + first..][..length];
+                for v in 0..length {
+                    moving[v] |= velocities[v];
+                    let beyond = residuals[v].wrapping_add(MAX_SMOOTH) as u32 > 2 * MAX_SMOOTH as u32;
+                    broken[v] |= i32::from(beyond);
                 }
             }
-            first += count;
+            for k in 0..N {
+                let residuals = &self.ordered[k * count + first..][..length];
+                let (codes, rest) = self.now[k * count..].split_at_mut(N * count);
+                let (offsets, velocities) = rest.split_at_mut(N * count);
+                let codes = &mut codes[first..][..length];
+                let offsets = &mut offsets[first..][..length];
+                let velocities = &mut velocities[first..][..length];
+                for v in 0..length {
+                    let moves = moving[v] != 0;
+                    let point = (codes[v], offsets[v], velocities[v]);
+                    let smooth = moves && broken[v] == 0 && self.motion.memory > 0;
+                    let next =
+                        self.motion.advance((self.stream, k), gains, point, (moves, smooth), residuals[v]);
+                    (codes[v], offsets[v], velocities[v]) = next;
+                }
+            }
         }
+    }
+}
+
+impl PackedMotion {
+    /// Returns code, offset and velocity of a point in the next frame, in one component.
+    #[inline(always)]
+    fn advance(
+        &self,
+        (stream, k): (ChainStream, usize),
+        [place, pace]: [i32; 2],
+        (code, offset, velocity): (i32, i32, i32),
+        (moves, smooth): (bool, bool),
+        residual: i32,
+    ) -> (i32, i32, i32) {
+        let (velocity, position) = self.next(k, moves, offset, velocity);
+        let step = nearest(position);
+        let missed = residual.wrapping_mul(self.grain);
+        let moved = step.wrapping_add(missed);
+        let offset = (position - 256 * step).wrapping_sub((256 - place).wrapping_mul(missed));
+        let continued = velocity.wrapping_add(pace.wrapping_mul(missed)).clamp(-MAX_VELOCITY, MAX_VELOCITY);
+        let begun = 256 * moved.clamp(-MAX_DISTANCE, MAX_DISTANCE);
+        let (offset, velocity) = if smooth { (offset, continued) } else { (0, begun) };
+        (stream.wrap(code.wrapping_add(moved)), offset, velocity)
+    }
+
+    /// Returns the velocity and the position of a point in a component, in 2⁻⁸ of a step from its value.
+    #[inline(always)]
+    fn next(&self, k: usize, moves: bool, offset: i32, velocity: i32) -> (i32, i32) {
+        let next = ((self.damping * velocity + 128) >> 8) + self.pull[k];
+        if moves { (next, offset + next) } else { (0, 0) }
     }
 }
