@@ -209,13 +209,13 @@ impl<'a> PackedReader<'a> {
         let mut sum = 0;
         for _ in 0..count {
             let length = self.bytes.varint()?;
-            sum += length as usize;
-            if sum > layout.max_points {
+            sum += u64::from(length);
+            if sum > layout.max_points as u64 {
                 return Err(TOO_MANY);
             }
             now.curves.push(length);
         }
-        now.count = sum;
+        now.count = sum as usize;
         Ok(())
     }
 
@@ -235,18 +235,14 @@ impl<'a> PackedReader<'a> {
         }
         let mut next = 0usize;
         for _ in 0..gone {
-            let at = next + bytes.varint()? as usize;
-            if at >= before.ids.len() {
-                return Err(TOO_MANY);
-            }
+            let at = (bytes.varint()? as usize).checked_add(next);
+            let at = at.filter(|at| *at < before.ids.len()).ok_or(TOO_MANY)?;
             packed.gone.push(at as u32);
             next = at + 1;
         }
         let born = bytes.varint()? as usize;
-        let count = before.ids.len() - gone + born;
-        if born > max_points || count > max_points {
-            return Err(TOO_MANY);
-        }
+        let count = (before.ids.len() - gone).checked_add(born);
+        let count = count.filter(|count| *count <= max_points).ok_or(TOO_MANY)?;
         if born == 0 {
             return Ok(count);
         }
@@ -324,6 +320,9 @@ fn read_stream(
     }
     let Chain { now, before, packed, curve_starts, .. } = chain;
     let PackedBuffers { motion, runs, residuals, ordered, .. } = packed;
+    if before.streams[s].len() != 3 * stream.components * before.count {
+        return Err(Corrupt("particles: a chain from a frame of other streams"));
+    }
     let step = StreamStep {
         stream,
         motion: motion[s],
@@ -336,9 +335,13 @@ fn read_stream(
     let blocks: usize = lists.iter().map(|count| count.div_ceil(BLOCK)).sum();
     let flags = bytes.bytes(blocks.div_ceil(8))?;
     let filled: usize = flags.iter().map(|flags| flags.count_ones() as usize).sum();
-    let codes = bytes.bytes((filled * stream.components).div_ceil(2))?;
+    let filled = filled * stream.components;
+    let codes = bytes.bytes(filled.div_ceil(2))?;
     residuals.resize(stream.components * blocks * BLOCK, 0);
-    run_kernel(Isa::get(), Unpack { flags, codes, fields: bytes, residuals, components: stream.components })?;
+    run_kernel(
+        Isa::get(),
+        Unpack { flags, codes, filled, fields: bytes, residuals, components: stream.components },
+    )?;
     step.run(lists, residuals, ordered, now.count, &mut now.streams[s]);
     Ok(())
 }
@@ -349,6 +352,8 @@ const BEYOND: Corrupt = Corrupt("particles: residuals beyond the last block");
 struct Unpack<'a, 'b> {
     flags: &'a [u8],
     codes: &'a [u8],
+    /// The number of codes.
+    filled: usize,
     fields: &'a mut Cursor<'b>,
     residuals: &'a mut [i32],
     components: usize,
@@ -375,8 +380,8 @@ impl Kernel for Unpack<'_, '_> {
                 }
             }
         }
-        // Flags of blocks that do not exist have codes, too.
-        if number.div_ceil(2) != self.codes.len() || number % 2 == 1 && self.codes[number / 2] >> 4 != 0 {
+        // Flags of blocks that do not exist count, too.
+        if number != self.filled || number % 2 == 1 && self.codes[number / 2] >> 4 != 0 {
             return Err(BEYOND);
         }
         *self.fields = fields;
