@@ -89,7 +89,7 @@ class PackedChain:
 
     # mesh.md#packed-chains
     def stream(self, law, was, starts):
-        k, n, apart = law["k"], law["memory"], self.bytes.get("B")
+        k, apart = law["k"], self.bytes.get("B")
         need(apart < 2, "a stream of no kind")
         lists = [[], [], []]
         for v, p in enumerate(was):
@@ -100,10 +100,10 @@ class PackedChain:
         codes = self.bytes.take((len(filled) * k + 1) // 2)
         need(len(filled) * k % 2 == 0 or codes[-1] < 16, "a code without a block")
         got = [[0] * k for _ in was]
-        for n, i in enumerate(filled):
+        for at, i in enumerate(filled):
             need(i < len(blocks), "residuals beyond the last block")
             for c in range(k):
-                number = n * k + c
+                number = at * k + c
                 values = self.fields(codes[number // 2] >> 4 * (number % 2) & 15)
                 for v, value in zip(blocks[i], values):
                     got[v][c] = value
@@ -118,7 +118,7 @@ class PackedChain:
                 start = born if v in starts else start
                 continue
             code, off, velocity = [], [], []
-            moves = any(p[2])
+            n, moves = law["memory"], any(p[2])
             smooth = n and moves and all(abs(x) <= 8 for x in r)
             for c, (q, o, speed) in enumerate(zip(*p)):
                 pace = (law["damping"] * speed + 128 >> 8) + law["pull"][c] if moves else 0

@@ -1,5 +1,5 @@
 //! Particles in chains: each frame continues the one before it. All links between two key frames are in one
-//! unit, which is read for the key frame after them. The frames between are kept for their own units, which
+//! unit, which is read for the key frame after them. The frames between wait for their own units, which
 //! mostly come next; if a decoder has other ones, it reads the links again, from the key frame before. So a
 //! frame that begins a group keeps the motion of its points, and the first frame of the unit with the links
 //! keeps their bytes.
@@ -7,7 +7,7 @@
 use crate::decode::input::FrameLookup;
 use crate::decode::particles::points;
 use crate::reel::frame::{array, array_mut};
-use crate::reel::layout::{ArrayLayout, ChainLayout, KEPT_FRAMES, MeshLayout, ParticlesLayout};
+use crate::reel::layout::{ArrayLayout, ChainLayout, MeshLayout, ParticlesLayout, WAITING_FRAMES};
 use crate::reel::order::DecodeOrder;
 use bytemuck::Pod;
 use meshreel_codec::quantize::code::Code;
@@ -25,20 +25,20 @@ const MISSING_FRAME: Corrupt = Corrupt("a chain from a frame that is not there")
 #[derive(Default)]
 pub(crate) struct ChainContext {
     chain: Chain,
-    kept: Vec<KeptGroup>,
+    waiting: Vec<WaitingGroup>,
 }
 
 /// Frames of a group.
 #[derive(Default)]
-struct KeptGroup {
+struct WaitingGroup {
     /// The file, the mesh, and the group.
     of: Option<(u64, usize, u32)>,
-    frames: Vec<KeptFrame>,
+    frames: Vec<WaitingFrame>,
     count: usize,
 }
 
 #[derive(Default)]
-struct KeptFrame {
+struct WaitingFrame {
     frame: u32,
     shown: bool,
     points: usize,
@@ -49,7 +49,7 @@ struct KeptFrame {
     streams: Vec<Vec<u32>>,
 }
 
-/// A frame of points to be written to where decoded frames are: the last one of a chain, or one that was kept.
+/// A frame of points to be written to where decoded frames are: the last one of a chain, or a waiting one.
 trait DecodedPoints {
     fn points(&self) -> ParticlePoints<'_>;
     /// Writes the values of a stream, component-major.
@@ -66,7 +66,7 @@ impl DecodedPoints for Chain {
     }
 }
 
-impl DecodedPoints for KeptFrame {
+impl DecodedPoints for WaitingFrame {
     fn points(&self) -> ParticlePoints<'_> {
         ParticlePoints { count: self.points, run: self.run, ids: &self.ids, curves: &self.curves }
     }
@@ -77,7 +77,7 @@ impl DecodedPoints for KeptFrame {
     }
 }
 
-impl KeptFrame {
+impl WaitingFrame {
     /// Allocates memory for any frame of this layout.
     fn reserve(&mut self, layout: PointLayout<'_>) {
         fn room<T>(list: &mut Vec<T>, count: usize) {
@@ -89,7 +89,7 @@ impl KeptFrame {
             self.streams.resize_with(layout.streams.len(), Vec::new);
         }
         for (list, stream) in self.streams.iter_mut().zip(layout.streams) {
-            room(list, kept_words(stream, layout.max_points));
+            room(list, waiting_words(stream, layout.max_points));
         }
     }
 
@@ -101,7 +101,7 @@ impl KeptFrame {
         self.curves.clear();
         self.curves.extend_from_slice(own.curves);
         for (s, (list, stream)) in self.streams.iter_mut().zip(layout.streams).enumerate() {
-            list.resize(kept_words(stream, own.count), 0);
+            list.resize(waiting_words(stream, own.count), 0);
             match stream.word {
                 _ if !shown => {}
                 1 => chain.values::<u8>(s, stream.components, bytemuck::cast_slice_mut(list)),
@@ -113,39 +113,40 @@ impl KeptFrame {
 }
 
 /// Returns the 32-bit words that the values of a stream take.
-fn kept_words(stream: &ChainStream, points: usize) -> usize {
+fn waiting_words(stream: &ChainStream, points: usize) -> usize {
     stream.components.saturating_mul(points).saturating_mul(stream.word).div_ceil(4)
 }
 
-impl KeptGroup {
+impl WaitingGroup {
     /// Keeps the current frame of a chain.
     fn keep(&mut self, frame: u32, shown: bool, chain: &Chain, layout: PointLayout<'_>) {
-        if self.count < KEPT_FRAMES {
+        if self.count < WAITING_FRAMES {
             self.frames[self.count].keep(frame, shown, chain, layout);
             self.count += 1;
         }
     }
 
-    fn find(&self, frame: u32) -> Option<&KeptFrame> {
-        self.frames[..self.count].iter().find(|kept| kept.frame == frame)
+    fn find(&self, frame: u32) -> Option<&WaitingFrame> {
+        self.frames[..self.count].iter().find(|waiting| waiting.frame == frame)
     }
 }
 
 impl ChainContext {
-    /// Returns the place for the kept frames of a group, with memory for all of them.
-    fn kept(&mut self, (file, mesh, group): (u64, usize, u32), layout: PointLayout<'_>) -> usize {
+    /// Returns the place for the waiting frames of a group, with memory for all of them.
+    fn waiting(&mut self, (file, mesh, group): (u64, usize, u32), layout: PointLayout<'_>) -> usize {
         let place = |of: (u64, usize, u32)| (of.0, of.1, of.2 % 2);
-        let own = |kept: &KeptGroup| kept.of.is_some_and(|of| place(of) == place((file, mesh, group)));
+        let own =
+            |waiting: &WaitingGroup| waiting.of.is_some_and(|of| place(of) == place((file, mesh, group)));
         // Those of a file that was played before serve again.
-        let other = |kept: &KeptGroup| kept.of.is_none_or(|of| of.0 != file);
-        let found = self.kept.iter().position(own).or_else(|| self.kept.iter().position(other));
+        let other = |waiting: &WaitingGroup| waiting.of.is_none_or(|of| of.0 != file);
+        let found = self.waiting.iter().position(own).or_else(|| self.waiting.iter().position(other));
         let at = found.unwrap_or_else(|| {
-            self.kept.push(KeptGroup::default());
-            self.kept.len() - 1
+            self.waiting.push(WaitingGroup::default());
+            self.waiting.len() - 1
         });
-        let kept = &mut self.kept[at];
-        kept.frames.resize_with(KEPT_FRAMES, KeptFrame::default);
-        kept.frames.iter_mut().for_each(|frame| frame.reserve(layout));
+        let waiting = &mut self.waiting[at];
+        waiting.frames.resize_with(WAITING_FRAMES, WaitingFrame::default);
+        waiting.frames.iter_mut().for_each(|frame| frame.reserve(layout));
         at
     }
 }
@@ -191,9 +192,9 @@ impl ChainUnit<'_> {
             schedule::Unit::Key(key) => key.saturating_sub(1),
             schedule::Unit::LowerLayers(group) | schedule::Unit::TopLayer(group) => group,
         };
-        let kept = context.kept((self.file, self.mesh, group), places.points);
-        let ChainContext { chain, kept: groups } = context;
-        let kept = &mut groups[kept];
+        let waiting = context.waiting((self.file, self.mesh, group), places.points);
+        let ChainContext { chain, waiting: groups } = context;
+        let waiting = &mut groups[waiting];
         chain.reserve(places.points);
         match unit {
             schedule::Unit::Key(key) if !schedule.chain_continues(key) => {
@@ -201,7 +202,7 @@ impl ChainUnit<'_> {
                 let frame = schedule.key_frame(key);
                 places.read_links(own, frame..frame + 1, &[frame], out, chain, None)?;
             }
-            _ => self.read_group(places, (group, unit), own, decoded, out, (chain, kept))?,
+            _ => self.read_group(places, (group, unit), own, decoded, out, (chain, waiting))?,
         }
         if let (schedule::Unit::Key(_), Some(out)) = (unit, out.first_mut()) {
             places.store_motion(chain, out);
@@ -220,7 +221,7 @@ impl ChainUnit<'_> {
         own: &[u8],
         decoded: &FrameLookup<'_>,
         out: &mut [&mut [u64]],
-        (chain, kept): (&mut Chain, &mut KeptGroup),
+        (chain, waiting): (&mut Chain, &mut WaitingGroup),
     ) -> Result<(), (usize, Corrupt)> {
         let DecodeOrder::Layered { schedule, .. } = self.order else {
             return Err((0, NO_CHAIN));
@@ -231,15 +232,15 @@ impl ChainUnit<'_> {
             return Err((0, Corrupt("links of a chain where there can be none")));
         }
         let of = Some((self.file, self.mesh, group));
-        if !has_links && kept.of == of && frames.iter().all(|&frame| kept.find(frame).is_some()) {
-            return places.write_kept(kept, &frames, out);
+        if !has_links && waiting.of == of && frames.iter().all(|&frame| waiting.find(frame).is_some()) {
+            return places.write_waiting(waiting, &frames, out);
         }
         let first = decoded(schedule.key_frame(group) as usize).ok_or((0, MISSING_FRAME))?;
         places.resume_from(first, chain).map_err(|c| (0, c))?;
         if has_links {
-            // Nothing is kept if this fails; the place stays that of the mesh.
-            (kept.of, kept.count) = (of, 0);
-            places.read_links(own, schedule.chain_frames(group), &frames, out, chain, Some(kept))?;
+            // Nothing waits if this fails; the place stays that of the mesh.
+            (waiting.of, waiting.count) = (of, 0);
+            places.read_links(own, schedule.chain_frames(group), &frames, out, chain, Some(waiting))?;
             return Ok(());
         }
         let frame = schedule.frames_of(links).first().copied().ok_or((0, MISSING_FRAME))?;
@@ -264,22 +265,22 @@ impl ChainUnit<'_> {
 }
 
 impl ChainArrays<'_> {
-    /// Writes frames that were kept.
-    fn write_kept(
+    /// Writes frames that waited.
+    fn write_waiting(
         &self,
-        kept: &KeptGroup,
+        waiting: &WaitingGroup,
         wanted: &[u32],
         out: &mut [&mut [u64]],
     ) -> Result<(), (usize, Corrupt)> {
         for (at, (frame, out)) in wanted.iter().zip(out).enumerate() {
-            let kept = kept.find(*frame).ok_or((at, MISSING_FRAME))?;
-            self.write_frame(kept, kept.shown, out).map_err(|c| (at, c))?;
+            let waiting = waiting.find(*frame).ok_or((at, MISSING_FRAME))?;
+            self.write_frame(waiting, waiting.shown, out).map_err(|c| (at, c))?;
         }
         Ok(())
     }
 
     /// Reads links up to the last of the `wanted` frames, and to the end if that is the last frame. All other
-    /// frames are kept, if any are; then all links are read.
+    /// frames wait, if any do; then all links are read.
     fn read_links(
         &self,
         bytes: &[u8],
@@ -287,9 +288,9 @@ impl ChainArrays<'_> {
         wanted: &[u32],
         out: &mut [&mut [u64]],
         chain: &mut Chain,
-        mut kept: Option<&mut KeptGroup>,
+        mut waiting: Option<&mut WaitingGroup>,
     ) -> Result<(), (usize, Corrupt)> {
-        let last = match kept {
+        let last = match waiting {
             Some(_) => frames.end.saturating_sub(1),
             None => wanted.iter().max().copied().unwrap_or(0),
         };
@@ -299,8 +300,8 @@ impl ChainArrays<'_> {
             let shown = reader.frame(self.points, chain).map_err(|c| (at.unwrap_or(0), c))?;
             if let Some((at, out)) = at.and_then(|at| Some((at, out.get_mut(at)?))) {
                 self.write_frame(&*chain, shown, out).map_err(|c| (at, c))?;
-            } else if let Some(kept) = &mut kept {
-                kept.keep(frame, shown, chain, self.points);
+            } else if let Some(waiting) = &mut waiting {
+                waiting.keep(frame, shown, chain, self.points);
             }
         }
         match last + 1 == frames.end {

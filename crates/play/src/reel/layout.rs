@@ -191,9 +191,9 @@ impl ChainLayout {
         let values: usize = self.streams.iter().map(|stream| stream.components * stream.word).sum();
         let each = values + if ids { 8 } else { 0 };
         let lists = FRAME_BYTES + self.streams.len() * (size_of::<Vec<u32>>() + 4);
-        let kept = points.saturating_mul(each as u64).saturating_add(4 * curves + lists as u64);
+        let waiting = points.saturating_mul(each as u64).saturating_add(4 * curves + lists as u64);
         chain::Chain::bytes(self.coding, points, curves, components())
-            .saturating_add(kept.saturating_mul(2 * KEPT_FRAMES as u64))
+            .saturating_add(waiting.saturating_mul(2 * WAITING_FRAMES as u64))
     }
 
     fn new(
@@ -220,9 +220,9 @@ impl ChainLayout {
     }
 }
 
-/// The frames of a group that decoding keeps until their own units come: all but its keys. They are kept of two
-/// groups.
-pub(crate) const KEPT_FRAMES: usize = KEY_INTERVAL as usize - 1;
+/// The frames of a group that decoding keeps until their own units come: all but its keys. They are kept of
+/// two groups.
+pub(crate) const WAITING_FRAMES: usize = KEY_INTERVAL as usize - 1;
 
 /// Upper limit for the bytes of particles in a unit, or in links, of `frames` frames.
 pub(crate) fn max_particles_bytes(mesh: &MeshRecord, frames: u64) -> u64 {

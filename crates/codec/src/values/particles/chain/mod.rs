@@ -19,6 +19,7 @@
 //! resumes after any frame whose state was saved.
 
 mod blocks;
+mod frame;
 mod motion;
 #[cfg(feature = "encode")]
 mod pack;
@@ -26,122 +27,21 @@ mod packed;
 #[cfg(feature = "encode")]
 mod write;
 
-use super::{NO_POINT, ParticleCoder, ParticleContexts, ParticleKind, ParticlePoints, PointBuffers};
+use super::{NO_POINT, ParticleCoder, ParticleContexts, ParticlePoints, PointBuffers};
 use crate::Corrupt;
 use crate::bytes::Cursor;
 use crate::entropy::range::{self, BitCoder, Chance, NumberModel};
 use crate::entropy::symbols;
 use crate::quantize::code::Code;
+use frame::PointFrame;
+pub use frame::{ChainCoding, ChainStream, PointLayout};
 use motion::{
     ExpectedMotion, MAX_MEMORY, MAX_MOTION_PARAM, MotionParams, MotionStatistics, PointMotion,
     check_components, length,
 };
-use packed::{PackedBuffers, PackedReader};
+use packed::{PackedBuffers, PackedFrame, PackedReader};
 #[cfg(feature = "encode")]
 pub use write::{InputFrame, InputStream, encode};
-
-/// The coding of the links of a chain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ChainCoding {
-    /// By a range coder, which learns how points move.
-    #[default]
-    Adaptive,
-    /// In packed bits.
-    Packed,
-}
-
-impl ChainCoding {
-    /// Returns the number of 32-bit words per point in the saved state of a frame, from which decoding can
-    /// resume, for this many components. The values themselves are not among them.
-    pub const fn state_len(self, components: usize) -> usize {
-        match self {
-            ChainCoding::Adaptive => motion::stride(components) - components,
-            ChainCoding::Packed => 2 * components,
-        }
-    }
-
-    const fn stride(self, components: usize) -> usize {
-        self.state_len(components) + components
-    }
-}
-
-/// A stream: its number of components, and the bytes of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChainStream {
-    /// The number of components, 1 to 4.
-    pub components: usize,
-    /// The bytes of a value: 1, 2 or 4.
-    pub word: usize,
-}
-
-impl ChainStream {
-    #[inline(always)]
-    fn wrap(self, value: i32) -> i32 {
-        let mask = match self.word {
-            1 => 0xFF,
-            2 => 0xFFFF,
-            _ => -1,
-        };
-        value & mask
-    }
-
-    /// Returns the number nearest to 0 that wraps to the same value.
-    #[cfg(feature = "encode")]
-    fn narrow(self, value: i32) -> i32 {
-        match self.word {
-            1 => i32::from(value as i8),
-            2 => i32::from(value as i16),
-            _ => value,
-        }
-    }
-}
-
-/// The kind of points, and their maximum numbers.
-#[derive(Clone, Copy, Debug)]
-pub struct PointLayout<'a> {
-    /// The coding of links.
-    pub coding: ChainCoding,
-    /// The kind of points: with ids, or of curves.
-    pub kind: ParticleKind,
-    /// The largest number of points of a frame.
-    pub max_points: usize,
-    /// The largest number of curves of a frame.
-    pub max_curves: usize,
-    /// The streams.
-    pub streams: &'a [ChainStream],
-}
-
-/// The points of a frame, and their motion: [`ChainCoding::stride`] numbers per point in each stream; those
-/// of packed chains in planes.
-#[derive(Clone, Debug, Default)]
-struct PointFrame {
-    count: usize,
-    run: u32,
-    ids: Vec<u64>,
-    curves: Vec<u32>,
-    streams: Vec<Vec<i32>>,
-}
-
-impl PointFrame {
-    fn clear(&mut self, streams: usize) {
-        (self.count, self.run) = (0, 0);
-        self.ids.clear();
-        self.curves.clear();
-        self.streams.resize_with(streams, Vec::new);
-        self.streams.iter_mut().for_each(Vec::clear);
-    }
-
-    /// Takes the points of another frame.
-    fn copy_points(&mut self, other: &PointFrame) {
-        (self.count, self.run) = (other.count, other.run);
-        self.ids.extend_from_slice(&other.ids);
-        self.curves.extend_from_slice(&other.curves);
-    }
-
-    fn points(&self) -> ParticlePoints<'_> {
-        ParticlePoints { count: self.count, run: self.run, ids: &self.ids, curves: &self.curves }
-    }
-}
 
 /// The last frame of a chain. Buffers are reused; within [`Chain::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]
@@ -281,6 +181,32 @@ impl Chain {
         for (v, point) in points.enumerate() {
             (0..components).for_each(|k| out[k * count + v] = W::wrap32(point[k] as u32));
         }
+    }
+
+    /// Reads the points of the next frame of packed bits. Returns `true` if the frame is shown.
+    fn read_packed_points(
+        &mut self,
+        layout: PointLayout<'_>,
+        reader: &mut PackedReader<'_>,
+    ) -> Result<bool, Corrupt> {
+        self.advance(layout);
+        let shown = reader.points(layout, &mut self.now, &self.before, &mut self.packed)?;
+        self.find_curve_starts();
+        Ok(shown)
+    }
+
+    /// Reads the next frame of packed bits.
+    fn read_packed(
+        &mut self,
+        layout: PointLayout<'_>,
+        reader: &mut PackedReader<'_>,
+    ) -> Result<bool, Corrupt> {
+        let shown = self.read_packed_points(layout, reader)?;
+        if shown {
+            let Chain { now, before, packed, curve_starts, .. } = self;
+            reader.streams(layout.streams, PackedFrame { now, before, packed, curve_starts })?;
+        }
+        Ok(shown)
     }
 
     /// Goes on to the next frame, which has no points yet.
@@ -645,8 +571,8 @@ impl<'a> ChainReader<'a> {
     ) -> Result<ChainReader<'a>, Corrupt> {
         chain.coding = layout.coding;
         if layout.coding == ChainCoding::Packed {
-            return PackedReader::new(bytes, layout.streams, chain)
-                .map(|own| ChainReader(Reader::Packed(own)));
+            let reader = PackedReader::new(bytes, layout.streams, &mut chain.packed)?;
+            return Ok(ChainReader(Reader::Packed(reader)));
         }
         let mut cursor = Cursor::new(bytes);
         let size = cursor.varint()?;
@@ -660,7 +586,7 @@ impl<'a> ChainReader<'a> {
     /// Decodes the next frame, which follows the one in `chain`. Returns `true` if it is shown.
     pub fn frame(&mut self, layout: PointLayout<'_>, chain: &mut Chain) -> Result<bool, Corrupt> {
         let coder = match &mut self.0 {
-            Reader::Packed(reader) => return reader.frame(layout, chain),
+            Reader::Packed(reader) => return chain.read_packed(layout, reader),
             Reader::Adaptive(coder) => coder,
         };
         if !coder.points(layout, chain, 0, ParticlePoints::default())? {

@@ -1,12 +1,14 @@
 //! Encodes a chain in packed bits: fits the motion of its streams, and chooses residuals that are narrow.
 
+use super::Chain;
 use super::blocks::{BLOCK, pack, width};
+use super::frame::{ChainStream, PointFrame, PointLayout};
+use super::motion::check_components;
 use super::packed::{MAX_PULL, PackedMotion, PackedReader, PointRun, StreamStep, UNDAMPED};
 use super::write::{
     InputFrame, InputStream, MIN_ROWS, PastValues, difference_rows, grain_of, point_histories, rounded,
     solve_least_distances,
 };
-use super::{Chain, ChainStream, PointFrame, PointLayout, check_components};
 use crate::Corrupt;
 use crate::bytes::{put_long_varint, put_varint};
 use crate::values::particles::{NO_POINT, ParticlePoints};
@@ -94,7 +96,7 @@ fn code_points(
         true => put_varint(0, &mut bytes),
         false => put_points(&mut bytes, layout, &chain.now, frame.points),
     }
-    PackedReader::of_points(&bytes).points(layout, chain)?;
+    chain.read_packed_points(layout, &mut PackedReader::of_points(&bytes))?;
     let (runs, curve_starts) = (chain.packed.runs.clone(), chain.curve_starts.clone());
     let curve_starts = if layout.kind.curves { curve_starts } else { Vec::new() };
     Ok(CodedPoints { bytes, count: chain.now.count, runs, curve_starts })

@@ -24,8 +24,8 @@
 //! ```
 
 use super::blocks::{BLOCK, unpack};
-use super::motion::{GAINS, MAX_MEMORY, MAX_SMOOTH_RESIDUAL};
-use super::{Chain, ChainStream, PointFrame, PointLayout, check_components};
+use super::frame::{ChainStream, PointFrame, PointLayout};
+use super::motion::{GAINS, MAX_MEMORY, MAX_SMOOTH_RESIDUAL, check_components};
 use crate::Corrupt;
 use crate::bytes::Cursor;
 use crate::simd::Kernel;
@@ -126,17 +126,26 @@ pub(super) struct PackedReader<'a> {
     bytes: Cursor<'a>,
 }
 
+/// A frame whose points were read, and the one before it.
+pub(super) struct PackedFrame<'a> {
+    pub now: &'a mut PointFrame,
+    pub before: &'a PointFrame,
+    pub packed: &'a mut PackedBuffers,
+    /// For each point, `true` if a curve begins here.
+    pub curve_starts: &'a [bool],
+}
+
 impl<'a> PackedReader<'a> {
     pub fn new(
         bytes: &'a [u8],
         streams: &[ChainStream],
-        chain: &mut Chain,
+        packed: &mut PackedBuffers,
     ) -> Result<PackedReader<'a>, Corrupt> {
         let mut bytes = Cursor::new(bytes);
-        chain.packed.motion.clear();
+        packed.motion.clear();
         for stream in streams {
             check_components(stream.components)?;
-            chain.packed.motion.push(PackedMotion::read(&mut bytes, stream.components)?);
+            packed.motion.push(PackedMotion::read(&mut bytes, stream.components)?);
         }
         Ok(PackedReader { bytes })
     }
@@ -147,18 +156,15 @@ impl<'a> PackedReader<'a> {
         PackedReader { bytes: Cursor::new(bytes) }
     }
 
-    /// Decodes the next frame. Returns `true` if it is shown.
-    pub fn frame(&mut self, layout: PointLayout<'_>, chain: &mut Chain) -> Result<bool, Corrupt> {
-        if !self.points(layout, chain)? {
-            return Ok(false);
-        }
-        if chain.packed.motion.len() != layout.streams.len() {
+    /// Reads the streams of a frame.
+    pub fn streams(&mut self, streams: &[ChainStream], mut frame: PackedFrame<'_>) -> Result<(), Corrupt> {
+        if frame.packed.motion.len() != streams.len() {
             return Err(Corrupt("particles: a chain of other streams"));
         }
-        for (s, stream) in layout.streams.iter().enumerate() {
-            read_stream(&mut self.bytes, chain, (s, *stream))?;
+        for (s, stream) in streams.iter().enumerate() {
+            read_stream(&mut self.bytes, &mut frame, (s, *stream))?;
         }
-        Ok(true)
+        Ok(())
     }
 
     pub fn finish(self) -> Result<(), Corrupt> {
@@ -169,9 +175,13 @@ impl<'a> PackedReader<'a> {
     }
 
     /// Reads the points of the next frame. Returns `true` if the frame is shown.
-    pub fn points(&mut self, layout: PointLayout<'_>, chain: &mut Chain) -> Result<bool, Corrupt> {
-        chain.advance(layout);
-        let Chain { now, before, packed, .. } = chain;
+    pub fn points(
+        &mut self,
+        layout: PointLayout<'_>,
+        now: &mut PointFrame,
+        before: &PointFrame,
+        packed: &mut PackedBuffers,
+    ) -> Result<bool, Corrupt> {
         packed.runs.clear();
         match self.bytes.varint()? {
             0 => return Ok(false),
@@ -198,7 +208,6 @@ impl<'a> PackedReader<'a> {
             }
             _ => return Err(Corrupt("particles: a frame of a chain of no kind")),
         }
-        chain.find_curve_starts();
         Ok(true)
     }
 
@@ -311,15 +320,15 @@ fn align(
 /// Reads a stream of the frame whose points were read.
 fn read_stream(
     bytes: &mut Cursor<'_>,
-    chain: &mut Chain,
+    frame: &mut PackedFrame<'_>,
     (s, stream): (usize, ChainStream),
 ) -> Result<(), Corrupt> {
     let kind = bytes.u8()?;
     if kind > 1 {
         return Err(Corrupt("particles: a stream of no kind"));
     }
-    let Chain { now, before, packed, curve_starts, .. } = chain;
-    let PackedBuffers { motion, runs, residuals, ordered, .. } = packed;
+    let PackedFrame { now, before, packed, curve_starts } = frame;
+    let PackedBuffers { motion, runs, residuals, ordered, .. } = &mut **packed;
     if before.streams[s].len() != 3 * stream.components * before.count {
         return Err(Corrupt("particles: a chain from a frame of other streams"));
     }
@@ -446,8 +455,8 @@ impl StreamStep<'_> {
         self.stream.wrap(expected.wrapping_add(residual.wrapping_mul(self.motion.grain)))
     }
 
-    /// Makes the planes of the next frame, of `count` points. `lists` are the numbers of residuals, `ordered` is
-    /// scratch.
+    /// Makes the planes of the next frame, of `count` points. `lists` are the numbers of residuals, `ordered`
+    /// is scratch.
     pub fn run(
         self,
         lists: [usize; 3],
@@ -478,8 +487,8 @@ impl StreamStep<'_> {
         self.bear(&residuals[moving + resting..], residuals.len() / n, count, now);
     }
 
-    /// Copies points of the frame before to where they are in the next one, and residuals in the order of all of
-    /// them; nothing of points that are born.
+    /// Copies points of the frame before to where they are in the next one, and residuals in the order of all
+    /// of them; nothing of points that are born.
     fn copy_runs(&self, residuals: &[i32], ordered: &mut [i32], count: usize, now: &mut [i32]) {
         let n = self.stream.components;
         let (plane, before) = (residuals.len() / n, self.before.len() / (3 * n));

@@ -1,6 +1,7 @@
 //! Tests of chains: round trips, resumption after any frame, and damage.
 
 use super::*;
+use crate::values::particles::ParticleKind;
 use proptest::prelude::*;
 
 /// A frame: ids or none, points of curves or none, and a stream of three components, component-major.
@@ -135,11 +136,11 @@ fn drops_come_back_within_the_error_bound_and_take_little() {
 }
 
 #[test]
-fn a_chain_goes_on_from_what_is_kept_of_a_frame() {
-    CODINGS.into_iter().for_each(goes_on_from_what_is_kept);
+fn a_chain_goes_on_from_saved_words_of_a_frame() {
+    CODINGS.into_iter().for_each(goes_on_from_saved_words);
 }
 
-fn goes_on_from_what_is_kept(coding: ChainCoding) {
+fn goes_on_from_saved_words(coding: ChainCoding) {
     let kind = (coding, IDS);
     let frames = drops(30);
     let mut entry = Chain::default();
