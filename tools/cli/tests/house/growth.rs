@@ -6,7 +6,7 @@ use super::{OF_TESTS, code_of};
 /// lowers the number.
 pub const LINES: &[(&str, usize)] = &[
     ("crates/check", 7_797),
-    ("crates/codec", 34_240),
+    ("crates/codec", 34_290),
     ("crates/commands", 3_187),
     ("crates/compile", 22_840),
     ("crates/extract", 2_286),

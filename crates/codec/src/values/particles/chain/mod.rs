@@ -39,9 +39,11 @@ use motion::{
     ExpectedMotion, MAX_MEMORY, MAX_MOTION_PARAM, MotionParams, MotionStatistics, PointMotion,
     check_components, length,
 };
+#[cfg(feature = "encode")]
+pub use pack::encode;
 use packed::{PackedBuffers, PackedFrame, PackedReader};
 #[cfg(feature = "encode")]
-pub use write::{InputFrame, InputStream, encode};
+pub use write::{InputFrame, InputStream};
 
 /// The last frame of a chain. Buffers are reused; within [`Chain::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]

@@ -1,12 +1,12 @@
-//! Encodes a chain in packed bits: fits the motion of its streams, and chooses residuals that are narrow.
+//! Encodes chains; those in packed bits here: fits the motion of its streams, and chooses residuals that are narrow.
 
 use super::Chain;
 use super::blocks::{BLOCK, pack, width};
-use super::frame::{ChainStream, PointFrame, PointLayout};
+use super::frame::{ChainCoding, ChainStream, PointFrame, PointLayout};
 use super::motion::check_components;
 use super::packed::{MAX_PULL, PackedMotion, PackedReader, PointRun, StreamStep, UNDAMPED};
 use super::write::{
-    InputFrame, InputStream, MIN_ROWS, PastValues, difference_rows, grain_of, point_histories, rounded,
+    self, InputFrame, InputStream, MIN_ROWS, PastValues, difference_rows, grain_of, point_histories, rounded,
     solve_least_distances,
 };
 use crate::Corrupt;
@@ -40,8 +40,21 @@ impl CodedStream {
 const MEMORIES: [u32; 3] = [3, 4, 8];
 
 /// Appends the links of frames that follow the frame in `chain`, and leaves `chain` at the last of them.
-/// Returns what positions and what all streams take, in 2⁻⁸ bits.
-pub(super) fn encode(
+/// Returns the expected cost of the first stream, the positions, and of all streams, in 2⁻⁸ bits.
+pub fn encode(
+    out: &mut Vec<u8>,
+    layout: PointLayout<'_>,
+    chain: &mut Chain,
+    frames: &mut [InputFrame<'_>],
+) -> Result<[u64; 2], Corrupt> {
+    chain.coding = layout.coding;
+    match layout.coding {
+        ChainCoding::Adaptive => write::encode(out, layout, chain, frames),
+        ChainCoding::Packed => encode_packed(out, layout, chain, frames),
+    }
+}
+
+fn encode_packed(
     out: &mut Vec<u8>,
     layout: PointLayout<'_>,
     chain: &mut Chain,

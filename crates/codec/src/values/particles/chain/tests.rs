@@ -136,11 +136,11 @@ fn drops_come_back_within_the_error_bound_and_take_little() {
 }
 
 #[test]
-fn a_chain_goes_on_from_saved_words_of_a_frame() {
-    CODINGS.into_iter().for_each(goes_on_from_saved_words);
+fn a_chain_goes_on_from_what_is_kept_of_a_frame() {
+    CODINGS.into_iter().for_each(resumes);
 }
 
-fn goes_on_from_saved_words(coding: ChainCoding) {
+fn resumes(coding: ChainCoding) {
     let kind = (coding, IDS);
     let frames = drops(30);
     let mut entry = Chain::default();

@@ -1,7 +1,7 @@
 //! Encodes a chain: fits the motion of its streams, and decides the outcome for each point.
 
 use super::motion::{MAX_MEMORY, MAX_MOTION_PARAM, MotionParams, SizeStatistics, length, stride};
-use super::{Chain, ChainCoder, ChainCoding, OutcomeChooser, PointLayout, PointOutcome, RawBits, pack};
+use super::{Chain, ChainCoder, OutcomeChooser, PointLayout, PointOutcome, RawBits};
 use crate::Corrupt;
 use crate::bytes::put_varint;
 use crate::entropy::range;
@@ -37,18 +37,14 @@ pub struct InputFrame<'a> {
 /// The memories of motion that are tried.
 const MEMORIES: [u32; 3] = [4, 3, 8];
 
-/// Appends a chain of frames that follows the frame in `chain`, and leaves `chain` at the last of them.
+/// Appends adaptive links of frames that follow the frame in `chain`, and leaves `chain` at the last of them.
 /// Returns the expected cost of the first stream, the positions, and of all streams, in 2⁻⁸ bits.
-pub fn encode(
+pub(super) fn encode(
     out: &mut Vec<u8>,
     layout: PointLayout<'_>,
     chain: &mut Chain,
     frames: &mut [InputFrame<'_>],
 ) -> Result<[u64; 2], Corrupt> {
-    chain.coding = layout.coding;
-    if layout.coding == ChainCoding::Packed {
-        return pack::encode(out, layout, chain, frames);
-    }
     let mut laws: Vec<MotionParams> = Vec::new();
     for (s, stream) in layout.streams.iter().enumerate() {
         let grain = grain_of(s, frames);
