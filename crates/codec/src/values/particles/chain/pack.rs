@@ -1,4 +1,5 @@
-//! Encodes chains; those in packed bits here: fits the motion of its streams, and chooses residuals that are narrow.
+//! Encodes chains. Of those in packed bits the motion of streams is fitted here, and residuals are chosen
+//! that are narrow.
 
 use super::Chain;
 use super::blocks::{BLOCK, pack, width};
