@@ -105,3 +105,8 @@ impl PointFrame {
         ParticlePoints { count: self.count, run: self.run, ids: &self.ids, curves: &self.curves }
     }
 }
+
+/// Makes room for this many items in all.
+pub(super) fn room<T>(list: &mut Vec<T>, count: usize) {
+    list.reserve(count.saturating_sub(list.len()));
+}

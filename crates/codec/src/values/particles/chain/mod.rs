@@ -33,8 +33,8 @@ use crate::bytes::Cursor;
 use crate::entropy::range::{self, BitCoder, Chance, NumberModel};
 use crate::entropy::symbols;
 use crate::quantize::code::Code;
-use frame::PointFrame;
 pub use frame::{ChainCoding, ChainStream, PointLayout};
+use frame::{PointFrame, room};
 use motion::{
     ExpectedMotion, MAX_MEMORY, MAX_MOTION_PARAM, MotionParams, MotionStatistics, PointMotion,
     check_components, length,
@@ -64,9 +64,6 @@ pub struct Chain {
 impl Chain {
     /// Allocates memory for frames of this layout.
     pub fn reserve(&mut self, layout: PointLayout<'_>) {
-        fn room<T>(list: &mut Vec<T>, count: usize) {
-            list.reserve(count.saturating_sub(list.len()));
-        }
         for frame in [&mut self.now, &mut self.before] {
             room(&mut frame.ids, if layout.kind.ids { layout.max_points } else { 0 });
             room(&mut frame.curves, layout.max_curves);

@@ -1,5 +1,5 @@
 //! Chains in packed bits, for the preset fast: no entropy coder, and one law of motion for all points of a
-//! stream, so that a frame decodes at the speed of memory.
+//! stream, so that vectors decode them.
 //!
 //! ```text
 //! links     for each stream its law, then the frames; without alignment, to the end of the bytes
@@ -24,7 +24,7 @@
 //! ```
 
 use super::blocks::{BLOCK, unpack};
-use super::frame::{ChainStream, PointFrame, PointLayout};
+use super::frame::{ChainStream, PointFrame, PointLayout, room};
 use super::motion::{GAINS, MAX_MEMORY, MAX_SMOOTH_RESIDUAL, check_components};
 use crate::Corrupt;
 use crate::bytes::Cursor;
@@ -106,9 +106,6 @@ impl PackedBuffers {
     pub const PADDING_BYTES: u64 = 4 * (4 * 3 * BLOCK as u64);
 
     pub fn reserve(&mut self, layout: PointLayout<'_>) {
-        fn room<T>(list: &mut Vec<T>, count: usize) {
-            list.reserve(count.saturating_sub(list.len()));
-        }
         let points = layout.max_points;
         room(&mut self.motion, layout.streams.len());
         room(&mut self.runs, points);
@@ -200,11 +197,11 @@ impl<'a> PackedReader<'a> {
                     return Err(TOO_MANY);
                 }
                 let same = now.run == before.run && now.count == before.count;
-                packed.push_run(if same { 0 } else { NO_POINT }, now.count);
+                push_run(&mut packed.runs, if same { 0 } else { NO_POINT }, now.count);
             }
             2 => {
                 now.copy_points(before);
-                packed.push_run(0, now.count);
+                push_run(&mut packed.runs, 0, now.count);
             }
             _ => return Err(Corrupt("particles: a frame of a chain of no kind")),
         }
@@ -269,11 +266,12 @@ impl<'a> PackedReader<'a> {
     }
 }
 
-impl PackedBuffers {
-    fn push_run(&mut self, from: u32, count: usize) {
-        if count > 0 {
-            self.runs.push(PointRun { from, count: count as u32 });
-        }
+/// Appends points to the runs of a frame; births that follow each other are one run.
+fn push_run(runs: &mut Vec<PointRun>, from: u32, count: usize) {
+    match runs.last_mut() {
+        Some(last) if from == NO_POINT && last.from == NO_POINT => last.count += count as u32,
+        _ if count > 0 => runs.push(PointRun { from, count: count as u32 }),
+        _ => {}
     }
 }
 
@@ -285,11 +283,6 @@ fn align(
     packed: &mut PackedBuffers,
 ) -> Result<(), Corrupt> {
     let PackedBuffers { runs, gone, born, .. } = packed;
-    let push_run = |runs: &mut Vec<PointRun>, from: u32, count: usize| match runs.last_mut() {
-        Some(last) if from == NO_POINT && last.from == NO_POINT => last.count += count as u32,
-        _ if count > 0 => runs.push(PointRun { from, count: count as u32 }),
-        _ => {}
-    };
     let mut fresh = &born[..];
     let mut start = 0;
     for end in gone.iter().map(|at| *at as usize).chain([before.ids.len()]) {
