@@ -74,7 +74,7 @@ def document(name):
         return file.read()
 
 
-def block(title):
+def text_block(title):
     """The block of this title in one of the documents."""
     for file in ("container.md", "mesh.md", "clip.md"):
         _, found, rest = document(file).partition(f"\n```{title}\n")
@@ -85,4 +85,4 @@ def block(title):
 
 def numbers(name):
     """A table of numbers: the rows of the block of this name in one of the documents."""
-    return [[int(n) for n in row.split()] for row in block(f"numbers {name}").splitlines()]
+    return [[int(n) for n in row.split()] for row in text_block(f"numbers {name}").splitlines()]

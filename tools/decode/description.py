@@ -1,7 +1,7 @@
 """The description of a file."""
 import math
 
-from .basics import Bytes, block, need
+from .basics import Bytes, need, text_block
 
 # Description
 
@@ -15,7 +15,7 @@ AVERAGE = [False, True, True, False] + 7 * [True]
 # mesh.md#description
 def options(text):
     """Options with their usual lines, of which the file has the numbers."""
-    rows = [row.split(None, 1) for row in block("usual lines").splitlines()]
+    rows = [row.split(None, 1) for row in text_block("usual lines").splitlines()]
     usual, out = {chr(int(number)): line + "\n" for number, line in rows}, ""
     while text:
         line = text[0] if text[0] in usual else text.partition("\n")[0] + ("\n" if "\n" in text else "")

@@ -388,7 +388,7 @@ fn the_second_decoder_names_sections() {
         assert_ne!(named(line), Some(false), "{line}: no such section");
     }
     // Helpers, which are no steps of decoding.
-    let helpers = ["Malformed", "need", "f32", "document", "numbers"];
+    let helpers = ["Malformed", "need", "f32", "document", "text_block", "numbers"];
     for (before, line) in code.lines().zip(code.lines().skip(1)) {
         let step = line.strip_prefix("def ").or(line.strip_prefix("class "));
         let Some(name) = step.and_then(|rest| rest.split(['(', ':']).next()) else { continue };
