@@ -5,7 +5,7 @@ use super::Chain;
 use super::blocks::{BLOCK, pack, width};
 use super::frame::{ChainCoding, ChainStream, PointFrame, PointLayout};
 use super::motion::check_components;
-use super::packed::{MAX_PULL, PackedMotion, PackedReader, PointRun, StreamStep, UNDAMPED};
+use super::packed::{MAX_PULL, PackedMotion, PackedReader, PointRun, StreamStep};
 use super::write::{
     self, InputFrame, InputStream, MIN_ROWS, PastValues, difference_rows, grain_of, point_histories, rounded,
     solve_least_distances,
@@ -36,6 +36,9 @@ impl CodedStream {
         self.frames.iter().map(Vec::len).sum()
     }
 }
+
+/// The damping of a velocity that stays.
+const UNDAMPED: i32 = 256;
 
 /// The memories of motion that are tried.
 const MEMORIES: [u32; 3] = [3, 4, 8];

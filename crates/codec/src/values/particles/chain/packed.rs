@@ -35,8 +35,6 @@ use crate::simd::run_kernel;
 use crate::values::particles::prediction::MAX_GRAIN;
 use crate::values::particles::{NO_POINT, TOO_MANY};
 
-/// The damping of a velocity that stays.
-pub(super) const UNDAMPED: i32 = 256;
 const MAX_DAMPING: u32 = 512;
 pub(super) const MAX_PULL: i32 = 1 << 22;
 const MAX_VELOCITY: i32 = 1 << 21;
