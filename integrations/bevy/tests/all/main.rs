@@ -1,0 +1,6 @@
+//! Plays files in an app without a window and without a graphics card.
+
+mod game;
+mod hierarchy;
+mod playing;
+mod trouble;
