@@ -1,0 +1,74 @@
+//! Draws files without a window and looks at the pictures. Needs a graphics driver; Mesa's lavapipe will do. Skipped,
+//! and says so, where there is none. `PICTURES=FOLDER` keeps what was drawn.
+
+mod studio;
+
+use bevy::prelude::*;
+use bevy_meshreel::meshreel::{Command, FrameDecoder, Limits, Reel};
+use studio::{SIZE, Studio, golden};
+
+/// The part of the larger of two areas that both have in common.
+fn overlap(a: &[bool], b: &[bool]) -> f64 {
+    let count = |list: &[bool]| list.iter().filter(|covered| **covered).count();
+    let both = a.iter().zip(b).filter(|(a, b)| **a && **b).count();
+    both as f64 / count(a).max(count(b)).max(1) as f64
+}
+
+/// Returns the pixels whose centres the triangles of a frame cover, seen along −z within `bounds`.
+fn covered(file: &str, frame: usize, view: Rect) -> Vec<bool> {
+    let reel = Reel::open(golden(file), &Limits::default()).unwrap();
+    let mut decoder = FrameDecoder::new(&reel).unwrap();
+    decoder.decode(frame).unwrap();
+    let mut out = vec![false; (SIZE * SIZE) as usize];
+    for (number, node) in reel.description().nodes.iter().enumerate() {
+        let Some(mesh) = node.mesh.filter(|_| decoder.visible(number)) else { continue };
+        let mesh = decoder.mesh(mesh as usize);
+        let mut points = vec![[0.0; 3]; mesh.vertex_count()];
+        mesh.positions_into(points.as_flattened_mut()).unwrap();
+        let world = decoder.world(number);
+        let pixel = |index: &u32| {
+            let [x, y, z] = points[*index as usize].map(f64::from);
+            let [x, y] = [0, 1].map(|k| {
+                let [a, b, c, d] = world[k];
+                (a * x + b * y + c * z + d) as f32
+            });
+            let at = (Vec2::new(x, y) - view.min) / view.size() * SIZE as f32;
+            Vec2::new(at.x, SIZE as f32 - at.y)
+        };
+        for triangle in mesh.indices().as_chunks::<3>().0 {
+            fill(triangle.each_ref().map(pixel), &mut out);
+        }
+    }
+    out
+}
+
+fn fill([a, b, c]: [Vec2; 3], out: &mut [bool]) {
+    let (low, high) = (a.min(b).min(c).floor(), a.max(b).max(c).ceil());
+    for y in low.y.max(0.0) as u32..(high.y.max(0.0) as u32).min(SIZE) {
+        for x in low.x.max(0.0) as u32..(high.x.max(0.0) as u32).min(SIZE) {
+            let p = Vec2::new(x as f32 + 0.5, y as f32 + 0.5);
+            let sides = [(b - a).perp_dot(p - a), (c - b).perp_dot(p - b), (a - c).perp_dot(p - c)];
+            if sides.iter().all(|s| *s >= 0.0) || sides.iter().all(|s| *s <= 0.0) {
+                out[(y * SIZE + x) as usize] = true;
+            }
+        }
+    }
+}
+
+/// What is drawn is what the decoder decodes, projected by hand.
+#[test]
+fn a_frame_is_drawn_where_its_triangles_are() {
+    for (file, frame) in
+        [("flag_fast.reel", 17), ("wall_fast.reel", 30), ("robot_small.reel", 9), ("snake_small.reel", 3)]
+    {
+        let reel = Reel::open(golden(file), &Limits::default()).unwrap();
+        let Some(mut studio) = Studio::new() else { return };
+        let view = studio.look_at(&reel);
+        let entity = studio.show(file, |player| player.with(Command::GoToFrame(frame)));
+        studio.wait(entity);
+        let picture = studio.picture(&format!("{file}.png"));
+        let drawn: Vec<bool> = picture.pixels().map(|pixel| pixel.0[0] > 100).collect();
+        let common = overlap(&drawn, &covered(file, frame, view));
+        assert!(common > 0.97, "{file}: {common}");
+    }
+}
