@@ -2,6 +2,7 @@
 
 use crate::asset::Reel;
 use crate::camera::{ReelCamera, projection};
+use crate::card::{CardMesh, can_compute};
 use crate::materials::{PlainMaterial, ReelMaterials};
 use crate::runtime::{PartMeshes, ReelRuntime};
 use crate::surface::{SurfacePart, Vertices, parts};
@@ -10,6 +11,7 @@ use bevy::camera::visibility::NoAutoAabb;
 use bevy::prelude::*;
 use meshreel::{Camera, Error, FileId, FrameView, InstanceId, MeshFrame, ShownFrames};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A node of a file; a child of the entity that shows its parent.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub struct ReelInstance {
     pub(crate) has_ended: bool,
     pub(crate) nodes: Vec<Entity>,
     pub(crate) meshes: Vec<ShownMesh>,
+    /// The parts of those meshes that the card computes.
+    pub(crate) on_card: Arc<[CardMesh]>,
     pub(crate) surfaces: Vec<(Entity, usize)>,
     pub(crate) cameras: Vec<(Entity, Camera)>,
     /// The entity above the nodes; `None` before the first frame.
@@ -59,6 +63,8 @@ pub(crate) struct ShownMesh {
     pub moment: ([u32; 2], u32),
     /// `true` if it has no vertices at this moment.
     pub is_empty: bool,
+    /// `true` if the card can compute it.
+    pub is_computable: bool,
 }
 
 impl ReelInstance {
@@ -70,6 +76,7 @@ impl ReelInstance {
             has_ended: false,
             nodes: Vec::new(),
             meshes: Vec::new(),
+            on_card: Arc::default(),
             surfaces: Vec::new(),
             cameras: Vec::new(),
             root: None,
@@ -147,6 +154,7 @@ impl Spawner<'_, '_, '_> {
                 error.get_or_insert(failed);
             }
         }
+        instance.on_card = card_meshes(instance, &view);
         match view.reel().cameras() {
             Ok(cameras) => self.spawn_cameras(instance, &view, cameras),
             Err(failed) => drop(error.get_or_insert(failed)),
@@ -184,8 +192,8 @@ impl Spawner<'_, '_, '_> {
         }
         if changes {
             let moment = (mesh.frames(), mesh.blend().to_bits());
-            let is_empty = mesh.vertex_count() == 0;
-            instance.meshes.push(ShownMesh { nodes, parts, moment, is_empty });
+            let (is_empty, is_computable) = (mesh.vertex_count() == 0, can_compute(&mesh));
+            instance.meshes.push(ShownMesh { nodes, parts, moment, is_empty, is_computable });
         }
         Ok(())
     }
@@ -219,6 +227,19 @@ impl Spawner<'_, '_, '_> {
             instance.cameras.push((spawned.id(), camera));
         }
     }
+}
+
+/// Returns the parts of all meshes that the card can compute.
+fn card_meshes(instance: &ReelInstance, view: &FrameView<'_>) -> Arc<[CardMesh]> {
+    let description = view.reel().description();
+    let part = |shown: &ShownMesh, (part, handle): &(SurfacePart, Handle<Mesh>)| {
+        let mesh = description.nodes[*shown.nodes.first()?].mesh? as usize;
+        let vertices = part.vertices.clone()?;
+        let vertices = vertices.start as u32..vertices.end as u32;
+        Some(CardMesh { mesh, vertices, target: handle.id() })
+    };
+    let computable = instance.meshes.iter().filter(|shown| shown.is_computable);
+    computable.flat_map(|shown| shown.parts.iter().filter_map(move |p| part(shown, p))).collect()
 }
 
 /// Returns the meshes of all parts of a mesh.

@@ -33,6 +33,7 @@
 
 mod asset;
 mod camera;
+mod card;
 mod event;
 mod hierarchy;
 mod materials;

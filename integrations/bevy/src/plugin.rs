@@ -1,6 +1,7 @@
 //! The plugin: opens files, passes commands on, and moves all players on once a frame.
 
 use crate::asset::{Reel, ReelLoader};
+use crate::card;
 use crate::event::{ReelEnded, ReelFailed, ReelReplaced};
 use crate::hierarchy::ReelInstance;
 use crate::materials::PlainMaterial;
@@ -14,10 +15,18 @@ use meshreel::time::Clock;
 use meshreel::{Command, Event, FileId, Options};
 
 /// Plays `.reel` files: add it after `DefaultPlugins`, or after those of assets, meshes and materials.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct MeshreelPlugin {
     /// The size of the heap, threads and limits. Files are watched if assets are.
     pub options: Options,
+    /// Whether vertices are computed on the graphics card where it can; else all are on the CPU. Default `true`.
+    pub card: bool,
+}
+
+impl Default for MeshreelPlugin {
+    fn default() -> MeshreelPlugin {
+        MeshreelPlugin { options: Options::default(), card: true }
+    }
 }
 
 /// The order in which a frame is made, in `PostUpdate`, before transforms are propagated.
@@ -63,6 +72,13 @@ impl Plugin for MeshreelPlugin {
                 .before(VisibilitySystems::VisibilityPropagate)
                 .before(AssetEventSystems),
         );
+    }
+
+    fn finish(&self, app: &mut App) {
+        let has_card = self.card && card::prepare(app);
+        if let Some(mut runtime) = app.world_mut().get_resource_mut::<ReelRuntime>() {
+            runtime.has_card = has_card;
+        }
     }
 }
 

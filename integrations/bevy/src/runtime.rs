@@ -20,6 +20,10 @@ pub struct ReelRuntime {
     pub(crate) shared: HashMap<(FileId, usize), PartMeshes>,
     /// Where vertices are decoded, on the way into meshes.
     pub(crate) vertices: Vertices,
+    /// `true` if meshes can be computed on the card.
+    pub(crate) has_card: bool,
+    /// Files that the card cannot compute.
+    pub(crate) not_on_card: Vec<FileId>,
 }
 
 impl ReelRuntime {
@@ -31,6 +35,8 @@ impl ReelRuntime {
             entities: HashMap::default(),
             shared: HashMap::default(),
             vertices: Vertices::default(),
+            has_card: false,
+            not_on_card: Vec::new(),
         })
     }
 
@@ -64,7 +70,13 @@ impl ReelRuntime {
         if let Some(file) = self.files.remove(&id) {
             self.player.close(file);
             self.forget_meshes(file);
+            self.not_on_card.retain(|other| *other != file);
         }
+    }
+
+    /// `true` if the meshes of a file can be computed on the card.
+    pub(crate) fn is_on_card(&self, file: FileId) -> bool {
+        self.has_card && !self.not_on_card.contains(&file)
     }
 
     /// Drops the meshes that instances of a file share.

@@ -1,6 +1,7 @@
 //! Writes what players show into entities and meshes, once a frame.
 
 use crate::camera::projection;
+use crate::card::{CardFrame, CardFrames};
 use crate::event::ReelReady;
 use crate::hierarchy::{ReelInstance, ReelNode, Spawner, mesh_of, transform};
 use crate::materials::{DefaultReelMaterials, PlainMaterial, ReelMaterials};
@@ -48,7 +49,12 @@ pub(crate) fn show_frames(
     mut nodes: Query<&mut Transform, With<ReelNode>>,
     mut visibilities: Query<&mut Visibility>,
     mut projections: Query<&mut Projection>,
+    mut card: Option<ResMut<CardFrames>>,
 ) {
+    for (file, error) in card.iter().flat_map(|card| card.take_failed()) {
+        warn!("{error}: vertices are computed on the CPU");
+        runtime.not_on_card.push(file);
+    }
     for (entity, mut instance) in &mut players {
         let Some(shown) = runtime.player.frame(instance.id).filter(|_| instance.root.is_some()) else {
             continue;
@@ -64,6 +70,13 @@ pub(crate) fn show_frames(
         let written = write_meshes(&mut instance, &view, &mut runtime, &mut meshes);
         if let Err(error) = written {
             fail(&mut commands, entity, &error);
+        }
+        if let Some(card) = &mut card
+            && runtime.is_on_card(instance.file)
+            && !instance.on_card.is_empty()
+        {
+            let (frames, meshes) = (shown.clone(), instance.on_card.clone());
+            card.frames.push(CardFrame { instance: instance.id, frames, meshes });
         }
         let empty = |node: usize| instance.meshes.iter().any(|m| m.is_empty && m.nodes.contains(&node));
         for (surface, node) in &instance.surfaces {
@@ -87,7 +100,8 @@ fn write_meshes(
     runtime: &mut ReelRuntime,
     meshes: &mut Assets<Mesh>,
 ) -> Result<(), Error> {
-    for shown in &mut instance.meshes {
+    let on_card = runtime.is_on_card(instance.file);
+    for shown in instance.meshes.iter_mut().filter(|shown| !(on_card && shown.is_computable)) {
         let Some(mesh) = mesh_of(view, &shown.nodes) else { continue };
         let moment = (mesh.frames(), mesh.blend().to_bits());
         if moment == shown.moment {

@@ -13,7 +13,7 @@ pub(crate) struct SurfacePart {
     /// The index of the material in the mesh's record; `None` for points and curves.
     pub material: Option<usize>,
     /// The vertices that it uses; `None` for all of a mesh whose vertices change.
-    vertices: Option<Range<usize>>,
+    pub vertices: Option<Range<usize>>,
 }
 
 /// Returns the parts of a mesh.

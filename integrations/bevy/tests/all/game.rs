@@ -55,7 +55,7 @@ impl Game {
         let mut app = App::new();
         app.add_plugins((MinimalPlugins, assets, TransformPlugin, MeshPlugin, VisibilityPlugin))
             .init_asset::<StandardMaterial>()
-            .add_plugins(MeshreelPlugin { options })
+            .add_plugins(MeshreelPlugin { options, ..default() })
             .insert_resource(TimeUpdateStrategy::ManualDuration(FRAME))
             .init_resource::<Log>();
         app.add_observer(|e: On<ReelReady>, mut log: ResMut<Log>| log.0.push((e.entity, "ready".into())));

@@ -11,7 +11,7 @@ use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
 use bevy::time::TimeUpdateStrategy;
 use bevy::window::{ExitCondition, WindowPlugin};
 use bevy_meshreel::meshreel::{self, Options};
-use bevy_meshreel::{DefaultReelMaterials, MeshreelPlugin, ReelMaterials, ReelPlayer, ReelReady};
+use bevy_meshreel::{DefaultReelMaterials, MeshreelPlugin, ReelMaterials, ReelPlayer, ReelReady, ReelSurface};
 use image::RgbaImage;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,9 +38,9 @@ pub fn golden(name: &str) -> PathBuf {
 }
 
 impl Studio {
-    /// Creates an app whose camera sees black, and players in plain white without light. `None` if this machine
-    /// cannot draw.
-    pub fn new() -> Option<Studio> {
+    /// Creates an app whose camera sees black, and players in plain white without light. `card`: whether
+    /// vertices are computed there. `None` if this machine cannot draw.
+    pub fn new(card: bool) -> Option<Studio> {
         let folder = golden("").display().to_string();
         let mut app = App::new();
         let window =
@@ -48,7 +48,7 @@ impl Studio {
         let drawing = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
         let assets = AssetPlugin { file_path: folder, ..default() };
         app.add_plugins(DefaultPlugins.set(window).set(drawing).set(assets))
-            .add_plugins(MeshreelPlugin { options: Options::default().with_threads(0).with_read_threads(0) })
+            .add_plugins(MeshreelPlugin { options: Options::default().with_threads(0).with_read_threads(0), card })
             .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_millis(20)))
             .insert_resource(ClearColor(Color::BLACK))
             .init_resource::<Ready>()
@@ -101,6 +101,42 @@ impl Studio {
     pub fn show(&mut self, file: &str, with: impl FnOnce(ReelPlayer) -> ReelPlayer) -> Entity {
         let reel = self.app.world().resource::<AssetServer>().load(file.to_owned());
         self.app.world_mut().spawn(with(ReelPlayer::new(reel))).id()
+    }
+
+    /// Despawns everything that was spawned.
+    pub fn clear(&mut self) {
+        let world = self.app.world_mut();
+        let all = world.query_filtered::<Entity, Or<(With<Camera3d>, With<ReelPlayer>)>>();
+        let all: Vec<Entity> = { all }.iter(world).collect();
+        all.into_iter().for_each(|entity| assert!(world.despawn(entity)));
+    }
+
+    /// Lights all surfaces, which are white, from the side.
+    pub fn light(&mut self) {
+        let world = self.app.world_mut();
+        let white = StandardMaterial { cull_mode: None, double_sided: true, ..Color::WHITE.into() };
+        let white = world.resource_mut::<Assets<StandardMaterial>>().add(white);
+        world.insert_resource(DefaultReelMaterials(ReelMaterials::default().with_other(white)));
+        let light = DirectionalLight { illuminance: 5_000.0, ..default() };
+        world.spawn((light, Transform::IDENTITY.looking_to(Vec3::new(-1.0, -0.5, -1.0), Vec3::Y)));
+    }
+
+    pub fn frames(&mut self, count: usize) {
+        (0..count).for_each(|_| self.app.update());
+    }
+
+    pub fn player(&mut self, entity: Entity) -> Mut<'_, ReelPlayer> {
+        self.app.world_mut().get_mut(entity).expect("a player")
+    }
+
+    /// Returns the positions of all meshes of surfaces, as they are in memory.
+    pub fn positions(&mut self) -> Vec<[f32; 3]> {
+        let world = self.app.world_mut();
+        let mut surfaces = world.query_filtered::<&Mesh3d, With<ReelSurface>>();
+        let handles: Vec<Handle<Mesh>> = surfaces.iter(world).map(|mesh| mesh.0.clone()).collect();
+        let meshes = world.resource::<Assets<Mesh>>();
+        let positions = |handle| meshes.get(handle)?.attribute(Mesh::ATTRIBUTE_POSITION)?.as_float3();
+        handles.iter().filter_map(positions).flatten().copied().collect()
     }
 
     /// Waits until a player shows its frame.
