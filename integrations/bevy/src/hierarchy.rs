@@ -5,11 +5,11 @@ use crate::camera::{ReelCamera, projection};
 use crate::card::{CardMesh, can_compute};
 use crate::materials::{PlainMaterial, ReelMaterials};
 use crate::runtime::{PartMeshes, ReelRuntime};
-use crate::surface::{SurfacePart, Vertices, parts};
+use crate::surface::{SurfacePart, parts};
 use bevy::camera::primitives::Aabb;
 use bevy::camera::visibility::NoAutoAabb;
 use bevy::prelude::*;
-use meshreel::{Camera, Error, FileId, FrameView, InstanceId, MeshFrame, ShownFrames};
+use meshreel::{Camera, Error, FileId, FrameView, InstanceId, MeshFrame};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,30 +41,76 @@ pub struct ReelInstance {
     pub(crate) file: FileId,
     pub(crate) reel: AssetId<Reel>,
     pub(crate) has_ended: bool,
-    pub(crate) nodes: Vec<Entity>,
     pub(crate) meshes: Vec<ShownMesh>,
     /// The parts of those meshes that the card computes.
     pub(crate) on_card: Arc<[CardMesh]>,
-    pub(crate) surfaces: Vec<(Entity, usize)>,
-    pub(crate) cameras: Vec<(Entity, Camera)>,
-    /// The entity above the nodes; `None` before the first frame.
-    pub(crate) root: Option<Entity>,
-    /// The metres of the file's unit.
-    pub(crate) metres: f32,
+    pub(crate) cameras: Vec<Camera>,
+    pub(crate) entities: Entities,
 }
 
-/// A mesh that changes, with the meshes of Bevy that are written.
+/// Shows what a [`ReelPlayer`](crate::ReelPlayer) shows, at the place of its own entity. Nothing is decoded for it,
+/// and meshes are shared, so that Bevy draws any number of copies in a few draws.
+#[derive(Component, Debug)]
+#[require(Transform, Visibility)]
+pub struct ReelCopy {
+    of: Entity,
+    /// The uppermost entity of the player, when it was copied.
+    pub(crate) copied: Option<Entity>,
+    pub(crate) entities: Entities,
+}
+
+impl ReelCopy {
+    /// Creates a copy of what the player of another entity shows.
+    pub fn new(of: Entity) -> ReelCopy {
+        ReelCopy { of, copied: None, entities: Entities::default() }
+    }
+
+    /// Returns the entity of the player.
+    pub fn of(&self) -> Entity {
+        self.of
+    }
+
+    /// Returns the entity of a node of the file; `None` before the first frame, and if there is no such node.
+    pub fn node(&self, number: usize) -> Option<Entity> {
+        self.entities.nodes.get(number).copied()
+    }
+}
+
+/// The entities that show a file.
+#[derive(Debug, Default)]
+pub(crate) struct Entities {
+    /// The entity above the nodes; `None` before the first frame.
+    pub root: Option<Entity>,
+    pub nodes: Vec<Entity>,
+    /// The surfaces, each with the number of its node.
+    pub surfaces: Vec<(Entity, usize)>,
+    pub cameras: Vec<Entity>,
+}
+
+impl Entities {
+    pub fn despawn(&mut self, commands: &mut Commands) {
+        if let Some(root) = std::mem::take(self).root {
+            commands.entity(root).try_despawn();
+        }
+    }
+}
+
+/// A mesh of a file, with the meshes of Bevy that show it.
 #[derive(Debug)]
 pub(crate) struct ShownMesh {
+    /// The number of the mesh in the file.
+    pub mesh: usize,
     /// The nodes that show it.
     pub nodes: Vec<usize>,
     pub parts: PartMeshes,
-    /// The frames around the moment that it shows, and the bits of the blend weight.
-    pub moment: ([u32; 2], u32),
-    /// `true` if it has no vertices at this moment.
-    pub is_empty: bool,
+    /// `true` if its vertices change.
+    pub changes: bool,
     /// `true` if the card can compute it.
     pub is_computable: bool,
+    /// `true` if it has no vertices at this moment.
+    pub is_empty: bool,
+    /// The frames around the moment that it shows, and the bits of the blend weight.
+    pub moment: ([u32; 2], u32),
 }
 
 impl ReelInstance {
@@ -74,13 +120,10 @@ impl ReelInstance {
             file,
             reel,
             has_ended: false,
-            nodes: Vec::new(),
             meshes: Vec::new(),
             on_card: Arc::default(),
-            surfaces: Vec::new(),
             cameras: Vec::new(),
-            root: None,
-            metres: 1.0,
+            entities: Entities::default(),
         }
     }
 
@@ -101,108 +144,122 @@ impl ReelInstance {
 
     /// Returns the entity of a node of the file; `None` before the first frame, and if there is no such node.
     pub fn node(&self, number: usize) -> Option<Entity> {
-        self.nodes.get(number).copied()
+        self.entities.nodes.get(number).copied()
     }
 
     /// Despawns its entities.
     pub(crate) fn despawn(&mut self, commands: &mut Commands) {
-        if let Some(root) = self.root {
-            commands.entity(root).try_despawn();
-        }
+        self.entities.despawn(commands);
         *self = ReelInstance::new(self.id, self.file, self.reel);
+    }
+
+    /// Creates the meshes of a file as they are at a moment. What cannot be decoded is left out; the first error
+    /// is returned.
+    pub(crate) fn create_meshes(
+        &mut self,
+        view: &FrameView<'_>,
+        runtime: &mut ReelRuntime,
+        meshes: &mut Assets<Mesh>,
+    ) -> Result<(), Error> {
+        let description = view.reel().description();
+        let mut first = Ok(());
+        for number in 0..description.meshes.len() {
+            let nodes = description.nodes.iter().enumerate();
+            let nodes = nodes.filter(|(_, node)| node.mesh == Some(number as u32)).map(|(node, _)| node);
+            let nodes: Vec<usize> = nodes.collect();
+            let Some(mesh) = mesh_of(view, &nodes) else { continue };
+            match create_parts(self.file, &mesh, runtime, meshes) {
+                Ok((parts, changes)) => self.meshes.push(ShownMesh {
+                    mesh: number,
+                    nodes,
+                    parts,
+                    changes,
+                    is_computable: changes && can_compute(&mesh),
+                    is_empty: mesh.vertex_count() == 0,
+                    moment: (mesh.frames(), mesh.blend().to_bits()),
+                }),
+                Err(error) => first = first.and(Err(error)),
+            }
+        }
+        self.on_card = card_meshes(&self.meshes);
+        match view.reel().cameras() {
+            Ok(cameras) => self.cameras = cameras,
+            Err(error) => first = first.and(Err(error)),
+        }
+        first
     }
 }
 
-/// Spawns the entities of a file below an entity.
+/// Returns the meshes of all parts of a mesh, and whether they change; those that do not are shared.
+fn create_parts(
+    file: FileId,
+    mesh: &MeshFrame<'_>,
+    runtime: &mut ReelRuntime,
+    meshes: &mut Assets<Mesh>,
+) -> Result<(PartMeshes, bool), Error> {
+    let key = (file, mesh.number());
+    let changes = mesh.is_fluid() || mesh.record().streams.iter().any(|stream| stream.animated);
+    if let Some(shared) = runtime.shared.get(&key) {
+        return Ok((shared.clone(), changes));
+    }
+    runtime.vertices.read(mesh)?;
+    let build = |part: SurfacePart| {
+        let handle = meshes.add(runtime.vertices.build(mesh, &part));
+        (part, handle)
+    };
+    let parts: PartMeshes = parts(mesh).into_iter().map(build).collect();
+    if !changes {
+        runtime.shared.insert(key, parts.clone());
+    }
+    Ok((parts, changes))
+}
+
+/// Spawns the entities of a file.
 pub(crate) struct Spawner<'a, 'w, 's> {
     pub commands: &'a mut Commands<'w, 's>,
-    pub runtime: &'a mut ReelRuntime,
-    pub meshes: &'a mut Assets<Mesh>,
     pub materials: Option<&'a ReelMaterials>,
     pub plain: &'a PlainMaterial,
 }
 
 impl Spawner<'_, '_, '_> {
-    /// Spawns all nodes as they are at a moment. What cannot be decoded is left out; the first error is
-    /// returned.
-    pub fn spawn(
-        &mut self,
-        entity: Entity,
-        instance: &mut ReelInstance,
-        shown: &ShownFrames,
-    ) -> Option<Error> {
-        let view = shown.view();
+    /// Spawns all nodes, surfaces and cameras of a file below an entity, as they are at a moment.
+    pub fn spawn(&mut self, entity: Entity, view: &FrameView<'_>, instance: &ReelInstance) -> Entities {
         let description = view.reel().description();
-        instance.metres = metres(description.unit);
-        let scale = Transform::from_scale(Vec3::splat(instance.metres));
+        let scale = Transform::from_scale(Vec3::splat(metres(description.unit)));
         let root = self.commands.spawn((scale, Visibility::Inherited, ChildOf(entity))).id();
-        instance.root = Some(root);
+        let mut out = Entities { root: Some(root), ..Entities::default() };
         for (number, node) in description.nodes.iter().enumerate() {
-            let parent = node.parent.map_or(root, |parent| instance.nodes[parent as usize]);
+            let parent = node.parent.map_or(root, |parent| out.nodes[parent as usize]);
             let name = Name::new(last_name(&node.path).to_owned());
             let place = transform(&view.local(number));
             let spawned = self.commands.spawn((ReelNode { number }, name, place, ChildOf(parent))).id();
-            instance.nodes.push(spawned);
+            out.nodes.push(spawned);
         }
-        let mut error = None;
-        for number in 0..description.meshes.len() {
-            let nodes = description.nodes.iter().enumerate();
-            let nodes = nodes.filter(|(_, node)| node.mesh == Some(number as u32)).map(|(node, _)| node);
-            let nodes: Vec<usize> = nodes.collect();
-            let Some(mesh) = mesh_of(&view, &nodes) else { continue };
-            if let Err(failed) = self.spawn_mesh(instance, &view, (mesh, nodes)) {
-                error.get_or_insert(failed);
-            }
-        }
-        instance.on_card = card_meshes(instance, &view);
-        match view.reel().cameras() {
-            Ok(cameras) => self.spawn_cameras(instance, &view, cameras),
-            Err(failed) => drop(error.get_or_insert(failed)),
-        }
-        error
-    }
-
-    fn spawn_mesh(
-        &mut self,
-        instance: &mut ReelInstance,
-        view: &FrameView<'_>,
-        (mesh, nodes): (MeshFrame<'_>, Vec<usize>),
-    ) -> Result<(), Error> {
-        let key = (instance.file, mesh.number());
-        let changes = mesh.is_fluid() || mesh.record().streams.iter().any(|stream| stream.animated);
-        let parts = match self.runtime.shared.get(&key) {
-            Some(parts) if !changes => parts.clone(),
-            _ => {
-                let vertices = &mut self.runtime.vertices;
-                vertices.read(&mesh)?;
-                let parts = build_parts(&mesh, vertices, self.meshes);
-                if !changes {
-                    self.runtime.shared.insert(key, parts.clone());
+        for shown in &instance.meshes {
+            for &node in &shown.nodes {
+                let Some(mesh) = view.mesh(node) else { continue };
+                for part in &shown.parts {
+                    let surface = self.spawn_surface(out.nodes[node], (node, &mesh), part);
+                    out.surfaces.push((surface, node));
                 }
-                parts
-            }
-        };
-        for &node in &nodes {
-            for (part, handle) in &parts {
-                let surface = self.spawn_surface(instance.nodes[node], (node, &mesh), (part, handle));
-                let visible = if view.visible(node) { Visibility::Inherited } else { Visibility::Hidden };
-                self.commands.entity(surface).insert(visible);
-                instance.surfaces.push((surface, node));
             }
         }
-        if changes {
-            let moment = (mesh.frames(), mesh.blend().to_bits());
-            let (is_empty, is_computable) = (mesh.vertex_count() == 0, can_compute(&mesh));
-            instance.meshes.push(ShownMesh { nodes, parts, moment, is_empty, is_computable });
+        for (number, camera) in instance.cameras.iter().enumerate() {
+            let name = Name::new(last_name(camera.path()).to_owned());
+            // A camera's view is not scaled.
+            let place = Transform::from_scale(Vec3::splat(1.0 / metres(description.unit)));
+            let lens = projection(&camera.lens(view.pair()), metres(description.unit));
+            let node = ChildOf(out.nodes[camera.node()]);
+            out.cameras.push(self.commands.spawn((ReelCamera { number }, name, place, lens, node)).id());
         }
-        Ok(())
+        out
     }
 
     fn spawn_surface(
         &mut self,
         parent: Entity,
         (node, mesh): (usize, &MeshFrame<'_>),
-        (part, handle): (&SurfacePart, &Handle<Mesh>),
+        (part, handle): &(SurfacePart, Handle<Mesh>),
     ) -> Entity {
         let record = mesh.record();
         let material = part.material.map_or("", |material| &record.materials[material].name);
@@ -213,42 +270,19 @@ impl Spawner<'_, '_, '_> {
         let surface = ReelSurface { node, mesh: mesh.number(), material: material.to_owned() };
         let material = MeshMaterial3d(found.unwrap_or(&self.plain.0).clone());
         let drawn = (Mesh3d(handle.clone()), material, bounds, NoAutoAabb);
-        self.commands.spawn((surface, drawn, ChildOf(parent))).id()
-    }
-
-    fn spawn_cameras(&mut self, instance: &mut ReelInstance, view: &FrameView<'_>, cameras: Vec<Camera>) {
-        for (number, camera) in cameras.into_iter().enumerate() {
-            let Some(node) = instance.node(camera.node()) else { continue };
-            let name = Name::new(last_name(camera.path()).to_owned());
-            // A camera's view is not scaled.
-            let place = Transform::from_scale(Vec3::splat(1.0 / instance.metres));
-            let lens = projection(&camera.lens(view.pair()), instance.metres);
-            let spawned = self.commands.spawn((ReelCamera { number }, name, place, lens, ChildOf(node)));
-            instance.cameras.push((spawned.id(), camera));
-        }
+        self.commands.spawn((surface, drawn, Visibility::Hidden, ChildOf(parent))).id()
     }
 }
 
 /// Returns the parts of all meshes that the card can compute.
-fn card_meshes(instance: &ReelInstance, view: &FrameView<'_>) -> Arc<[CardMesh]> {
-    let description = view.reel().description();
-    let part = |shown: &ShownMesh, (part, handle): &(SurfacePart, Handle<Mesh>)| {
-        let mesh = description.nodes[*shown.nodes.first()?].mesh? as usize;
+fn card_meshes(meshes: &[ShownMesh]) -> Arc<[CardMesh]> {
+    let part = |mesh: usize, (part, handle): &(SurfacePart, Handle<Mesh>)| {
         let vertices = part.vertices.clone()?;
         let vertices = vertices.start as u32..vertices.end as u32;
         Some(CardMesh { mesh, vertices, target: handle.id() })
     };
-    let computable = instance.meshes.iter().filter(|shown| shown.is_computable);
-    computable.flat_map(|shown| shown.parts.iter().filter_map(move |p| part(shown, p))).collect()
-}
-
-/// Returns the meshes of all parts of a mesh.
-fn build_parts(mesh: &MeshFrame<'_>, vertices: &Vertices, meshes: &mut Assets<Mesh>) -> PartMeshes {
-    let build = |part: SurfacePart| {
-        let handle = meshes.add(vertices.build(mesh, &part));
-        (part, handle)
-    };
-    parts(mesh).into_iter().map(build).collect()
+    let computable = meshes.iter().filter(|shown| shown.is_computable);
+    computable.flat_map(|shown| shown.parts.iter().filter_map(|own| part(shown.mesh, own))).collect()
 }
 
 /// Returns a mesh as the first of its nodes shows it that blends, or else the first that is visible, or any: nodes
@@ -269,7 +303,7 @@ pub(crate) fn transform(of: &meshreel::Transform) -> Transform {
 }
 
 /// Returns the metres of a file's unit; 1 if it names none.
-fn metres(unit: u8) -> f32 {
+pub(crate) fn metres(unit: u8) -> f32 {
     match unit {
         2 => 0.01,
         3 => 0.001,

@@ -26,7 +26,7 @@
 //!     └ ReelCamera               a camera, without Camera3d: insert one to look through it
 //! ```
 //!
-//! Materials are found by name in [`ReelMaterials`]. [`ReelReady`], [`ReelEnded`], [`ReelReplaced`] and
+//! A [`ReelCopy`] has the same entities, for crowds. Materials are found by name in [`ReelMaterials`]. [`ReelReady`], [`ReelEnded`], [`ReelReplaced`] and
 //! [`ReelFailed`] are triggered on the entity.
 
 #![warn(missing_debug_implementations)]
@@ -46,7 +46,7 @@ mod surface;
 pub use asset::{Reel, ReelLoader};
 pub use camera::ReelCamera;
 pub use event::{ReelEnded, ReelFailed, ReelReady, ReelReplaced};
-pub use hierarchy::{ReelInstance, ReelNode, ReelSurface};
+pub use hierarchy::{ReelCopy, ReelInstance, ReelNode, ReelSurface};
 pub use materials::{DefaultReelMaterials, ReelMaterials};
 pub use meshreel;
 pub use player::ReelPlayer;

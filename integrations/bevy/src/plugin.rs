@@ -3,13 +3,14 @@
 use crate::asset::{Reel, ReelLoader};
 use crate::card;
 use crate::event::{ReelEnded, ReelFailed, ReelReplaced};
-use crate::hierarchy::ReelInstance;
+use crate::hierarchy::{ReelCopy, ReelInstance};
 use crate::materials::PlainMaterial;
 use crate::player::ReelPlayer;
 use crate::runtime::ReelRuntime;
-use crate::show::{show_frames, spawn_hierarchies};
+use crate::show::{show_frames, spawn_copies, spawn_players};
 use bevy::asset::{AssetEventSystems, AssetLoadFailedEvent, AssetPlugin};
 use bevy::camera::visibility::VisibilitySystems;
+use bevy::ecs::entity::EntityHashSet;
 use bevy::prelude::*;
 use meshreel::time::Clock;
 use meshreel::{Command, Event, FileId, Options};
@@ -61,7 +62,7 @@ impl Plugin for MeshreelPlugin {
                     (close_files, report_failed_assets, start_players, command_players, tick, report_events)
                         .chain()
                         .in_set(ReelSystems::Tick),
-                    (spawn_hierarchies, show_frames).chain().in_set(ReelSystems::Show),
+                    (spawn_players, spawn_copies, show_frames).chain().in_set(ReelSystems::Show),
                 ),
             );
         app.configure_sets(
@@ -166,11 +167,16 @@ fn start_players(
 /// Gives the commands of players to their clocks.
 fn command_players(
     mut runtime: ResMut<ReelRuntime>,
-    mut players: Query<(&mut ReelPlayer, &ReelInstance, &InheritedVisibility)>,
+    mut players: Query<(Entity, &mut ReelPlayer, &ReelInstance, &InheritedVisibility)>,
+    copies: Query<&ReelCopy>,
+    mut copied: Local<EntityHashSet>,
 ) {
-    for (mut player, instance, visible) in &mut players {
+    copied.clear();
+    copied.extend(copies.iter().map(ReelCopy::of));
+    for (entity, mut player, instance, visible) in &mut players {
         // A hidden instance asks for no frames; until it has entities, its visibility is not known.
-        runtime.player.set_visible(instance.id, visible.get() || instance.root.is_none());
+        let is_new = instance.entities.root.is_none();
+        runtime.player.set_visible(instance.id, visible.get() || copied.contains(&entity) || is_new);
         // Before its file is open, a player keeps its commands: the file may yet be another.
         if runtime.player.clock(instance.id).is_some() && !player.commands.is_empty() {
             for command in player.bypass_change_detection().commands.drain(..) {

@@ -3,74 +3,167 @@
 use crate::camera::projection;
 use crate::card::{CardFrame, CardFrames};
 use crate::event::ReelReady;
-use crate::hierarchy::{ReelInstance, ReelNode, Spawner, mesh_of, transform};
+use crate::hierarchy::{
+    Entities, ReelCopy, ReelInstance, ReelNode, ShownMesh, Spawner, mesh_of, metres, transform,
+};
 use crate::materials::{DefaultReelMaterials, PlainMaterial, ReelMaterials};
 use crate::plugin::fail;
 use crate::runtime::ReelRuntime;
 use bevy::camera::Projection;
+use bevy::ecs::system::SystemParam;
+use bevy::platform::collections::HashMap;
 use bevy::prelude::*;
 use meshreel::{Error, FrameView};
 
+/// The materials of all players.
+#[derive(SystemParam)]
+pub(crate) struct MaterialsOfAll<'w> {
+    default: Option<Res<'w, DefaultReelMaterials>>,
+    plain: Res<'w, PlainMaterial>,
+}
+
+impl MaterialsOfAll<'_> {
+    fn spawner<'a, 'w, 's>(
+        &'a self,
+        commands: &'a mut Commands<'w, 's>,
+        own: Option<&'a ReelMaterials>,
+    ) -> Spawner<'a, 'w, 's> {
+        let materials = own.or(self.default.as_ref().map(|all| &all.0));
+        Spawner { commands, materials, plain: &self.plain }
+    }
+}
+
 /// Spawns the entities of players whose first frame is there.
-pub(crate) fn spawn_hierarchies(
+pub(crate) fn spawn_players(
     mut commands: Commands,
     mut runtime: ResMut<ReelRuntime>,
     mut meshes: ResMut<Assets<Mesh>>,
-    default_materials: Option<Res<DefaultReelMaterials>>,
-    plain: Res<PlainMaterial>,
+    materials: MaterialsOfAll,
     mut players: Query<(Entity, &mut ReelInstance, Option<&ReelMaterials>)>,
 ) {
-    for (entity, mut instance, materials) in &mut players {
-        if instance.root.is_some() {
+    for (entity, mut instance, own) in &mut players {
+        if instance.entities.root.is_some() {
             continue;
         }
         let Some(shown) = runtime.player.frame(instance.id) else { continue };
-        let mut spawner = Spawner {
-            commands: &mut commands,
-            runtime: &mut runtime,
-            meshes: &mut meshes,
-            materials: materials.or(default_materials.as_ref().map(|all| &all.0)),
-            plain: &plain,
-        };
-        let error = spawner.spawn(entity, &mut instance, &shown);
+        let view = shown.view();
+        let created = instance.create_meshes(&view, &mut runtime, &mut meshes);
+        instance.entities = materials.spawner(&mut commands, own).spawn(entity, &view, &instance);
         commands.trigger(ReelReady { entity });
-        if let Some(error) = error {
+        if let Err(error) = created {
             fail(&mut commands, entity, &error);
         }
     }
 }
 
-/// Moves the nodes, and writes the meshes that have changed.
+/// Spawns the entities of copies, and despawns those of copies whose player shows others by now, or none.
+pub(crate) fn spawn_copies(
+    mut commands: Commands,
+    runtime: Res<ReelRuntime>,
+    materials: MaterialsOfAll,
+    players: Query<(&ReelInstance, Option<&ReelMaterials>)>,
+    mut copies: Query<(Entity, &mut ReelCopy, Option<&ReelMaterials>)>,
+) {
+    for (entity, mut copy, own) in &mut copies {
+        let player = players.get(copy.of()).ok();
+        let root = player.and_then(|(instance, _)| instance.entities.root);
+        if copy.copied == root {
+            continue;
+        }
+        copy.entities.despawn(&mut commands);
+        copy.copied = None;
+        let Some((instance, of_player)) = player.filter(|_| root.is_some()) else { continue };
+        let Some(shown) = runtime.player.frame(instance.id) else { continue };
+        let mut spawner = materials.spawner(&mut commands, own.or(of_player));
+        copy.entities = spawner.spawn(entity, &shown.view(), instance);
+        copy.copied = root;
+    }
+}
+
+/// The state of the nodes of a file at a moment.
+struct Moment {
+    /// The transforms of the nodes that move.
+    moved: Vec<(usize, Transform)>,
+    /// By node, `true` if its mesh is visible.
+    visible: Vec<bool>,
+    /// The lenses of cameras that change.
+    lenses: Vec<(usize, Projection)>,
+}
+
+impl Moment {
+    fn new(view: &FrameView<'_>, instance: &ReelInstance) -> Moment {
+        let description = view.reel().description();
+        let nodes = description.nodes.iter().enumerate();
+        let moved = nodes.filter(|(_, node)| node.animated);
+        let mut visible: Vec<bool> = (0..description.nodes.len()).map(|node| view.visible(node)).collect();
+        for shown in instance.meshes.iter().filter(|shown| shown.is_empty) {
+            shown.nodes.iter().for_each(|node| visible[*node] = false);
+        }
+        let cameras = instance.cameras.iter().enumerate().filter(|(_, camera)| camera.is_animated());
+        let lens =
+            |camera: &meshreel::Camera| projection(&camera.lens(view.pair()), metres(description.unit));
+        Moment {
+            moved: moved.map(|(number, _)| (number, transform(&view.local(number)))).collect(),
+            visible,
+            lenses: cameras.map(|(number, camera)| (number, lens(camera))).collect(),
+        }
+    }
+}
+
+/// The components of the entities of files.
+#[derive(SystemParam)]
+pub(crate) struct Parts<'w, 's> {
+    nodes: Query<'w, 's, &'static mut Transform, With<ReelNode>>,
+    visibilities: Query<'w, 's, &'static mut Visibility>,
+    projections: Query<'w, 's, &'static mut Projection>,
+}
+
+impl Parts<'_, '_> {
+    fn show(&mut self, entities: &Entities, moment: &Moment) {
+        for (number, place) in &moment.moved {
+            if let Ok(mut own) = self.nodes.get_mut(entities.nodes[*number]) {
+                own.set_if_neq(*place);
+            }
+        }
+        for (surface, node) in &entities.surfaces {
+            if let Ok(mut own) = self.visibilities.get_mut(*surface) {
+                let visible = moment.visible[*node];
+                own.set_if_neq(if visible { Visibility::Inherited } else { Visibility::Hidden });
+            }
+        }
+        for (number, lens) in &moment.lenses {
+            if let Ok(mut own) = self.projections.get_mut(entities.cameras[*number]) {
+                *own = lens.clone();
+            }
+        }
+    }
+}
+
+/// Moves nodes, and writes the meshes that have changed or gives them to the card.
 pub(crate) fn show_frames(
     mut commands: Commands,
     mut runtime: ResMut<ReelRuntime>,
     mut meshes: ResMut<Assets<Mesh>>,
-    mut players: Query<(Entity, &mut ReelInstance)>,
-    mut nodes: Query<&mut Transform, With<ReelNode>>,
-    mut visibilities: Query<&mut Visibility>,
-    mut projections: Query<&mut Projection>,
     mut card: Option<ResMut<CardFrames>>,
+    mut players: Query<(Entity, &mut ReelInstance)>,
+    copies: Query<&ReelCopy>,
+    mut parts: Parts,
 ) {
     for (file, error) in card.iter().flat_map(|card| card.take_failed()) {
         warn!("{error}: vertices are computed on the CPU");
         runtime.not_on_card.push(file);
     }
+    let mut moments = HashMap::new();
     for (entity, mut instance) in &mut players {
-        let Some(shown) = runtime.player.frame(instance.id).filter(|_| instance.root.is_some()) else {
-            continue;
-        };
+        let Some(root) = instance.entities.root else { continue };
+        let Some(shown) = runtime.player.frame(instance.id) else { continue };
         let view = shown.view();
-        for (number, node) in view.reel().description().nodes.iter().enumerate() {
-            if node.animated
-                && let Ok(mut place) = nodes.get_mut(instance.nodes[number])
-            {
-                place.set_if_neq(transform(&view.local(number)));
-            }
-        }
-        let written = write_meshes(&mut instance, &view, &mut runtime, &mut meshes);
-        if let Err(error) = written {
+        if let Err(error) = write_meshes(&mut instance, &view, &mut runtime, &mut meshes) {
             fail(&mut commands, entity, &error);
         }
+        let moment = Moment::new(&view, &instance);
+        parts.show(&instance.entities, &moment);
+        moments.insert(root, moment);
         if let Some(card) = &mut card
             && runtime.is_on_card(instance.file)
             && !instance.on_card.is_empty()
@@ -78,17 +171,10 @@ pub(crate) fn show_frames(
             let (frames, meshes) = (shown.clone(), instance.on_card.clone());
             card.frames.push(CardFrame { instance: instance.id, frames, meshes });
         }
-        let empty = |node: usize| instance.meshes.iter().any(|m| m.is_empty && m.nodes.contains(&node));
-        for (surface, node) in &instance.surfaces {
-            let visible = view.visible(*node) && !empty(*node);
-            if let Ok(mut visibility) = visibilities.get_mut(*surface) {
-                visibility.set_if_neq(if visible { Visibility::Inherited } else { Visibility::Hidden });
-            }
-        }
-        for (camera, lens) in instance.cameras.iter().filter(|(_, camera)| camera.is_animated()) {
-            if let Ok(mut own) = projections.get_mut(*camera) {
-                *own = projection(&lens.lens(view.pair()), instance.metres);
-            }
+    }
+    for copy in &copies {
+        if let Some(moment) = copy.copied.and_then(|root| moments.get(&root)) {
+            parts.show(&copy.entities, moment);
         }
     }
 }
@@ -101,7 +187,8 @@ fn write_meshes(
     meshes: &mut Assets<Mesh>,
 ) -> Result<(), Error> {
     let on_card = runtime.is_on_card(instance.file);
-    for shown in instance.meshes.iter_mut().filter(|shown| !(on_card && shown.is_computable)) {
+    let written = |shown: &&mut ShownMesh| shown.changes && !(on_card && shown.is_computable);
+    for shown in instance.meshes.iter_mut().filter(written) {
         let Some(mesh) = mesh_of(view, &shown.nodes) else { continue };
         let moment = (mesh.frames(), mesh.blend().to_bits());
         if moment == shown.moment {

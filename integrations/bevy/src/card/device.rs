@@ -68,7 +68,11 @@ pub(crate) fn bind(
         let resource = wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(size) };
         entries.push(wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::Buffer(resource) });
     }
-    device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("meshreel"), layout, entries: &entries })
+    device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("meshreel"),
+        layout,
+        entries: &entries,
+    })
 }
 
 /// Returns the module of a text, and the layout of its pipelines.
@@ -78,7 +82,8 @@ pub(crate) fn module(
     bindings: &wgpu::BindGroupLayout,
 ) -> (wgpu::PipelineLayout, wgpu::ShaderModule) {
     let source = wgpu::ShaderSource::Wgsl(text.into());
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some("meshreel"), source });
+    let module =
+        device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some("meshreel"), source });
     let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some("meshreel"),
         bind_group_layouts: &[Some(bindings)],

@@ -79,7 +79,9 @@ pub(crate) fn prepare(app: &mut App) -> bool {
     if limits.is_none_or(|limits| limits.max_compute_workgroups_per_dimension == 0) {
         return false;
     }
-    let Some(mut settings) = render.world_mut().get_resource_mut::<MeshAllocatorSettings>() else { return false };
+    let Some(mut settings) = render.world_mut().get_resource_mut::<MeshAllocatorSettings>() else {
+        return false;
+    };
     settings.extra_buffer_usages |= wgpu::BufferUsages::STORAGE;
     render
         .insert_resource(CardFrames { frames: Vec::new(), failed })
@@ -128,7 +130,8 @@ fn compute_vertices(
     ids.sort();
     ids.dedup();
     for id in ids {
-        let of_file: Vec<&CardFrame> = shown.frames.iter().filter(|frame| frame.frames.file() == id).collect();
+        let of_file: Vec<&CardFrame> =
+            shown.frames.iter().filter(|frame| frame.frames.file() == id).collect();
         if let Err(error) = update_file(files, id, &of_file, &mut access) {
             files.remove(&id);
             shown.failed.lock().unwrap_or_else(PoisonError::into_inner).push((id, error.to_string()));

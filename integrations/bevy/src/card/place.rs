@@ -141,7 +141,11 @@ impl Placer {
 }
 
 /// Returns the words from the start of a vertex to an attribute.
-fn offset_of(layout: &VertexBufferLayout, ids: &[MeshVertexAttributeId], id: MeshVertexAttributeId) -> Option<u32> {
+fn offset_of(
+    layout: &VertexBufferLayout,
+    ids: &[MeshVertexAttributeId],
+    id: MeshVertexAttributeId,
+) -> Option<u32> {
     let number = ids.iter().position(|other| *other == id)?;
     Some((layout.attributes.get(number)?.offset / 4) as u32)
 }

@@ -1,5 +1,6 @@
 //! Plays files in an app without a window and without a graphics card.
 
+mod copies;
 mod game;
 mod hierarchy;
 mod playing;

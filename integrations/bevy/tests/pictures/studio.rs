@@ -11,7 +11,9 @@ use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
 use bevy::time::TimeUpdateStrategy;
 use bevy::window::{ExitCondition, WindowPlugin};
 use bevy_meshreel::meshreel::{self, Options};
-use bevy_meshreel::{DefaultReelMaterials, MeshreelPlugin, ReelMaterials, ReelPlayer, ReelReady, ReelSurface};
+use bevy_meshreel::{
+    DefaultReelMaterials, MeshreelPlugin, ReelMaterials, ReelPlayer, ReelReady, ReelSurface,
+};
 use image::RgbaImage;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -48,7 +50,10 @@ impl Studio {
         let drawing = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
         let assets = AssetPlugin { file_path: folder, ..default() };
         app.add_plugins(DefaultPlugins.set(window).set(drawing).set(assets))
-            .add_plugins(MeshreelPlugin { options: Options::default().with_threads(0).with_read_threads(0), card })
+            .add_plugins(MeshreelPlugin {
+                options: Options::default().with_threads(0).with_read_threads(0),
+                card,
+            })
             .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_millis(20)))
             .insert_resource(ClearColor(Color::BLACK))
             .init_resource::<Ready>()
