@@ -269,8 +269,8 @@ impl Spawner<'_, '_, '_> {
         let bounds = Aabb::from_min_max(Vec3::new(x, y, z), Vec3::new(x2, y2, z2));
         let surface = ReelSurface { node, mesh: mesh.number(), material: material.to_owned() };
         let material = MeshMaterial3d(found.unwrap_or(&self.plain.0).clone());
-        let drawn = (Mesh3d(handle.clone()), material, bounds, NoAutoAabb);
-        self.commands.spawn((surface, drawn, Visibility::Hidden, ChildOf(parent))).id()
+        let visuals = (Mesh3d(handle.clone()), material, bounds, NoAutoAabb);
+        self.commands.spawn((surface, visuals, Visibility::Hidden, ChildOf(parent))).id()
     }
 }
 

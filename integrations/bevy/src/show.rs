@@ -80,8 +80,8 @@ pub(crate) fn spawn_copies(
     }
 }
 
-/// The state of the nodes of a file at a moment.
-struct Moment {
+/// The nodes of a file at a moment.
+struct NodeStates {
     /// The transforms of the nodes that move.
     moved: Vec<(usize, Transform)>,
     /// By node, `true` if its mesh is visible.
@@ -90,8 +90,8 @@ struct Moment {
     lenses: Vec<(usize, Projection)>,
 }
 
-impl Moment {
-    fn new(view: &FrameView<'_>, instance: &ReelInstance) -> Moment {
+impl NodeStates {
+    fn new(view: &FrameView<'_>, instance: &ReelInstance) -> NodeStates {
         let description = view.reel().description();
         let nodes = description.nodes.iter().enumerate();
         let moved = nodes.filter(|(_, node)| node.animated);
@@ -102,7 +102,7 @@ impl Moment {
         let cameras = instance.cameras.iter().enumerate().filter(|(_, camera)| camera.is_animated());
         let lens =
             |camera: &meshreel::Camera| projection(&camera.lens(view.pair()), metres(description.unit));
-        Moment {
+        NodeStates {
             moved: moved.map(|(number, _)| (number, transform(&view.local(number)))).collect(),
             visible,
             lenses: cameras.map(|(number, camera)| (number, lens(camera))).collect(),
@@ -119,19 +119,19 @@ pub(crate) struct Parts<'w, 's> {
 }
 
 impl Parts<'_, '_> {
-    fn show(&mut self, entities: &Entities, moment: &Moment) {
-        for (number, place) in &moment.moved {
+    fn show(&mut self, entities: &Entities, states: &NodeStates) {
+        for (number, place) in &states.moved {
             if let Ok(mut own) = self.nodes.get_mut(entities.nodes[*number]) {
                 own.set_if_neq(*place);
             }
         }
         for (surface, node) in &entities.surfaces {
             if let Ok(mut own) = self.visibilities.get_mut(*surface) {
-                let visible = moment.visible[*node];
+                let visible = states.visible[*node];
                 own.set_if_neq(if visible { Visibility::Inherited } else { Visibility::Hidden });
             }
         }
-        for (number, lens) in &moment.lenses {
+        for (number, lens) in &states.lenses {
             if let Ok(mut own) = self.projections.get_mut(entities.cameras[*number]) {
                 *own = lens.clone();
             }
@@ -153,7 +153,7 @@ pub(crate) fn show_frames(
         warn!("{error}: vertices are computed on the CPU");
         runtime.not_on_card.push(file);
     }
-    let mut moments = HashMap::new();
+    let mut states_of = HashMap::new();
     for (entity, mut instance) in &mut players {
         let Some(root) = instance.entities.root else { continue };
         let Some(shown) = runtime.player.frame(instance.id) else { continue };
@@ -161,9 +161,9 @@ pub(crate) fn show_frames(
         if let Err(error) = write_meshes(&mut instance, &view, &mut runtime, &mut meshes) {
             fail(&mut commands, entity, &error);
         }
-        let moment = Moment::new(&view, &instance);
-        parts.show(&instance.entities, &moment);
-        moments.insert(root, moment);
+        let states = NodeStates::new(&view, &instance);
+        parts.show(&instance.entities, &states);
+        states_of.insert(root, states);
         if let Some(card) = &mut card
             && runtime.is_on_card(instance.file)
             && !instance.on_card.is_empty()
@@ -173,8 +173,8 @@ pub(crate) fn show_frames(
         }
     }
     for copy in &copies {
-        if let Some(moment) = copy.copied.and_then(|root| moments.get(&root)) {
-            parts.show(&copy.entities, moment);
+        if let Some(states) = copy.copied.and_then(|root| states_of.get(&root)) {
+            parts.show(&copy.entities, states);
         }
     }
 }

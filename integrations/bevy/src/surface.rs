@@ -79,12 +79,19 @@ impl Vertices {
 
     /// Creates the mesh of a part.
     pub fn build(&self, mesh: &MeshFrame<'_>, part: &SurfacePart) -> Mesh {
-        let topology = match (mesh.record().particles, mesh.curves().is_empty()) {
-            (None, _) => PrimitiveTopology::TriangleList,
-            (Some(_), true) => PrimitiveTopology::PointList,
-            (Some(_), false) => PrimitiveTopology::LineList,
+        let topology = match mesh.record().particles {
+            None => PrimitiveTopology::TriangleList,
+            Some(points) if points.curves.is_none() => PrimitiveTopology::PointList,
+            Some(_) => PrimitiveTopology::LineList,
         };
         let mut out = Mesh::new(topology, RenderAssetUsages::default());
+        if self.is_empty() {
+            // Bevy reports meshes without vertices as an error. The surface is hidden until there are some.
+            out.insert_attribute(Mesh::ATTRIBUTE_POSITION, vec![[0.0; 3]]);
+            if topology != PrimitiveTopology::PointList {
+                out.insert_indices(Indices::U32(vec![0; 3]));
+            }
+        }
         self.write(mesh, part, &mut out);
         out
     }
@@ -108,7 +115,10 @@ impl Vertices {
                     let all = mesh.material_indices(material).unwrap_or(&[]);
                     Some(all.iter().map(|index| index - range.start as u32).collect())
                 }
-                None => (!mesh.curves().is_empty()).then(|| line_indices(mesh.curves())),
+                None if out.primitive_topology() == PrimitiveTopology::LineList => {
+                    Some(line_indices(mesh.curves()))
+                }
+                None => None,
             };
             if let Some(indices) = indices {
                 out.insert_indices(Indices::U32(indices));

@@ -143,8 +143,8 @@ fn compute_vertices(
         let Some(output) = file.and_then(|file| file.outputs.get(&frame.instance)) else { continue };
         for CardMesh { mesh, vertices, target } in frame.meshes.iter().filter(|m| output.is_shown(m.mesh)) {
             let to = allocator.mesh_vertex_slice(target).zip(meshes.get(*target));
-            if let Some((slice, drawn)) = to {
-                placer.add((output.vertices_of(*mesh), vertices), (&slice, drawn));
+            if let Some((slice, built)) = to {
+                placer.add((output.vertices_of(*mesh), vertices), (&slice, built));
             }
         }
     }

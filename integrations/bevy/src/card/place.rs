@@ -18,7 +18,7 @@ const PLACE_BYTES: usize = 256;
 /// The alignment of bindings that all devices allow.
 const BINDING_ALIGNMENT: u64 = 256;
 /// The number for an attribute that a mesh does not have.
-const NONE: u32 = u32::MAX;
+const ABSENT: u32 = u32::MAX;
 
 /// Returns the layout of computed vertices: position, normal, tangent.
 pub(crate) fn computed_layout() -> VertexLayout {
@@ -78,12 +78,12 @@ impl Placer {
         let layout = mesh.layout.0.layout();
         let ids = mesh.layout.0.attribute_ids();
         let (size, count) = (layout.array_stride, vertices.len() as u32);
-        let at = |id: MeshVertexAttributeId| offset_of(layout, ids, id).unwrap_or(NONE);
+        let at = |id: MeshVertexAttributeId| offset_of(layout, ids, id).unwrap_or(ABSENT);
         let position = at(Mesh::ATTRIBUTE_POSITION.id);
         let start = u64::from(to.range.start) * size;
         let bytes = start / BINDING_ALIGNMENT * BINDING_ALIGNMENT..start + u64::from(count) * size;
         let fits = from.bytes.end - from.bytes.start >= u64::from(vertices.end) * COMPUTED_BYTES;
-        if !fits || position == NONE || to.range.len() < vertices.len() || count == 0 {
+        if !fits || position == ABSENT || to.range.len() < vertices.len() || count == 0 {
             return;
         }
         let words = [

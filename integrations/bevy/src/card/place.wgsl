@@ -1,43 +1,43 @@
 // Places the vertices that were computed where Bevy draws them: a part of a mesh, among its other attributes.
 
-struct Place {
+struct Placement {
     // In words: the first vertex, and the size of one.
     computed_first: u32,
     computed_size: u32,
-    drawn_first: u32,
-    drawn_size: u32,
+    slab_first: u32,
+    slab_size: u32,
     count: u32,
-    // In words from the start of a vertex; NONE for an attribute that it does not have.
+    // In words from the start of a vertex; ABSENT for an attribute that it does not have.
     position: u32,
     normal: u32,
     tangent: u32,
 }
 
-const NONE = 0xffffffffu;
+const ABSENT = 0xffffffffu;
 
-@group(0) @binding(0) var<uniform> place: Place;
+@group(0) @binding(0) var<uniform> placement: Placement;
 @group(0) @binding(1) var<storage, read> computed: array<u32>;
-@group(0) @binding(2) var<storage, read_write> drawn: array<u32>;
+@group(0) @binding(2) var<storage, read_write> slab: array<u32>;
 
-fn copy_words(computed_at: u32, drawn_at: u32, count: u32) {
+fn copy_words(computed_at: u32, slab_at: u32, count: u32) {
     for (var i = 0u; i < count; i++) {
-        drawn[drawn_at + i] = computed[computed_at + i];
+        slab[slab_at + i] = computed[computed_at + i];
     }
 }
 
 @compute @workgroup_size(64)
 fn place_vertices(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let vertex = id.x + id.y * groups.x * 64u;
-    if vertex >= place.count {
+    if vertex >= placement.count {
         return;
     }
-    let computed_at = place.computed_first + vertex * place.computed_size;
-    let drawn_at = place.drawn_first + vertex * place.drawn_size;
-    copy_words(computed_at, drawn_at + place.position, 3u);
-    if place.normal != NONE {
-        copy_words(computed_at + 3u, drawn_at + place.normal, 3u);
+    let computed_at = placement.computed_first + vertex * placement.computed_size;
+    let slab_at = placement.slab_first + vertex * placement.slab_size;
+    copy_words(computed_at, slab_at + placement.position, 3u);
+    if placement.normal != ABSENT {
+        copy_words(computed_at + 3u, slab_at + placement.normal, 3u);
     }
-    if place.tangent != NONE {
-        copy_words(computed_at + 6u, drawn_at + place.tangent, 4u);
+    if placement.tangent != ABSENT {
+        copy_words(computed_at + 6u, slab_at + placement.tangent, 4u);
     }
 }
