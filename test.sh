@@ -24,6 +24,7 @@ cargo fmt --manifest-path crates/play/model/Cargo.toml --all --check
 cargo fmt --manifest-path crates/gpu/on_adapter/Cargo.toml --check
 cargo fmt --manifest-path bindings/c/header/Cargo.toml --check
 cargo fmt --manifest-path tools/viewer/Cargo.toml --check
+cargo fmt --manifest-path integrations/bevy/Cargo.toml --check
 cargo fmt --manifest-path bindings/python/Cargo.toml --check
 
 step lints
