@@ -26,7 +26,8 @@
 //!     └ ReelCamera               a camera, without Camera3d: insert one to look through it
 //! ```
 //!
-//! A [`ReelCopy`] has the same entities, for crowds. Materials are found by name in [`ReelMaterials`]. [`ReelReady`], [`ReelEnded`], [`ReelReplaced`] and
+//! A [`ReelCopy`] has the same entities, for crowds. A [`ReelSequence`] spawns players when they are due. A
+//! [`ReelClipPlayer`] moves the joints of a skeleton. Materials are found by name in [`ReelMaterials`]. [`ReelReady`], [`ReelEnded`], [`ReelReplaced`] and
 //! [`ReelFailed`] are triggered on the entity.
 
 #![warn(missing_debug_implementations)]
@@ -34,17 +35,22 @@
 mod asset;
 mod camera;
 mod card;
+mod clips;
+mod diagnostics;
 mod event;
 mod hierarchy;
 mod materials;
 mod player;
 mod plugin;
 mod runtime;
+mod sequence;
 mod show;
 mod surface;
 
 pub use asset::{Reel, ReelLoader};
 pub use camera::ReelCamera;
+pub use clips::{ReelClipPlayer, ReelJoint};
+pub use diagnostics::ReelDiagnosticsPlugin;
 pub use event::{ReelEnded, ReelFailed, ReelReady, ReelReplaced};
 pub use hierarchy::{ReelCopy, ReelInstance, ReelNode, ReelSurface};
 pub use materials::{DefaultReelMaterials, ReelMaterials};
@@ -52,3 +58,4 @@ pub use meshreel;
 pub use player::ReelPlayer;
 pub use plugin::{MeshreelPlugin, ReelSystems};
 pub use runtime::ReelRuntime;
+pub use sequence::{ReelSequence, ReelSequenceAction};

@@ -2,11 +2,13 @@
 
 use crate::asset::{Reel, ReelLoader};
 use crate::card;
+use crate::clips::{play_clips, start_clips};
 use crate::event::{ReelEnded, ReelFailed, ReelReplaced};
 use crate::hierarchy::{ReelCopy, ReelInstance};
 use crate::materials::PlainMaterial;
 use crate::player::ReelPlayer;
 use crate::runtime::ReelRuntime;
+use crate::sequence::run_sequences;
 use crate::show::{show_frames, spawn_copies, spawn_players};
 use bevy::asset::{AssetEventSystems, AssetLoadFailedEvent, AssetPlugin};
 use bevy::camera::visibility::VisibilitySystems;
@@ -59,10 +61,20 @@ impl Plugin for MeshreelPlugin {
             .add_systems(
                 PostUpdate,
                 (
-                    (close_files, report_failed_assets, start_players, command_players, tick, report_events)
+                    (
+                        close_files,
+                        report_failed_assets,
+                        run_sequences,
+                        start_players,
+                        command_players,
+                        tick,
+                        report_events,
+                    )
                         .chain()
                         .in_set(ReelSystems::Tick),
-                    (spawn_players, spawn_copies, show_frames).chain().in_set(ReelSystems::Show),
+                    (spawn_players, spawn_copies, show_frames, start_clips, play_clips)
+                        .chain()
+                        .in_set(ReelSystems::Show),
                 ),
             );
         app.configure_sets(

@@ -2,12 +2,14 @@
 
 use bevy::asset::AssetPlugin;
 use bevy::camera::visibility::VisibilityPlugin;
+use bevy::diagnostic::DiagnosticsPlugin;
 use bevy::mesh::MeshPlugin;
 use bevy::prelude::*;
 use bevy::time::TimeUpdateStrategy;
 use bevy_meshreel::meshreel::{FrameDecoder, Limits, Options};
 use bevy_meshreel::{
-    MeshreelPlugin, ReelEnded, ReelFailed, ReelInstance, ReelPlayer, ReelReady, ReelReplaced, ReelSurface,
+    MeshreelPlugin, ReelDiagnosticsPlugin, ReelEnded, ReelFailed, ReelInstance, ReelPlayer, ReelReady,
+    ReelReplaced, ReelSurface,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -55,7 +57,7 @@ impl Game {
         let mut app = App::new();
         app.add_plugins((MinimalPlugins, assets, TransformPlugin, MeshPlugin, VisibilityPlugin))
             .init_asset::<StandardMaterial>()
-            .add_plugins(MeshreelPlugin { options, ..default() })
+            .add_plugins((MeshreelPlugin { options, ..default() }, DiagnosticsPlugin, ReelDiagnosticsPlugin))
             .insert_resource(TimeUpdateStrategy::ManualDuration(FRAME))
             .init_resource::<Log>();
         app.add_observer(|e: On<ReelReady>, mut log: ResMut<Log>| log.0.push((e.entity, "ready".into())));
