@@ -68,8 +68,8 @@ impl Reel {
     }
 }
 
-/// Loads `.reel` files. Those of the default asset source are opened where they lie and streamed; of any other
-/// source they are read whole.
+/// Loads `.reel` files. Those of the default asset source are opened where they lie and streamed; of any
+/// other source they are read whole.
 #[derive(TypePath, Debug)]
 pub struct ReelLoader {
     /// The folder of the default asset source.
@@ -83,8 +83,8 @@ impl ReelLoader {
         ReelLoader { root: FileAssetReader::get_base_path().join(folder), limits }
     }
 
-    /// Returns the file of an asset, if its beginning is what the asset's reader has read: a source of another
-    /// kind may be in the place of the default one.
+    /// Returns the file of an asset, if its beginning is what the asset's reader has read: a source of
+    /// another kind may be in the place of the default one.
     fn file(&self, path: &AssetPath<'_>, start: &[u8]) -> Option<PathBuf> {
         if *path.source() != AssetSourceId::Default || cfg!(target_family = "wasm") {
             return None;

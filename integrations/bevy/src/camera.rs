@@ -4,8 +4,8 @@ use bevy::camera::{OrthographicProjection, PerspectiveProjection, Projection, Sc
 use bevy::prelude::*;
 use meshreel::Lens;
 
-/// A camera of a file, at its node: moves and zooms with it. It has a [`Projection`] and no `Camera3d`: insert
-/// one to look through it.
+/// A camera of a file, at its node: moves and zooms with it. It has a [`Projection`] and no `Camera3d`:
+/// insert one to look through it.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
 #[require(Transform, Visibility)]
 pub struct ReelCamera {

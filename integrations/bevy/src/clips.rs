@@ -1,4 +1,5 @@
-//! Clips on skeletons of entities: those of a scene that is there already, such as a glTF character, or new ones.
+//! Clips on skeletons of entities: those of a scene that is there already, such as a glTF character, or new
+//! ones.
 
 use crate::asset::Reel;
 use crate::event::ReelEnded;
@@ -12,8 +13,8 @@ use meshreel::{Error, Transform as JointTransform};
 /// Plays the clips of a file on the joints below its entity.
 ///
 /// Joints are entities with the names that the file gives them. [`ReelClipPlayer::new`] spawns them;
-/// [`ReelClipPlayer::on_scene`] moves those of a scene that is there, or will be: of a glTF character, with its skin.
-/// Clips stay compressed in memory.
+/// [`ReelClipPlayer::on_scene`] moves those of a scene that is there, or will be: of a glTF character, with
+/// its skin. Clips stay compressed in memory.
 #[derive(Component, Clone, Debug)]
 #[require(Transform, Visibility)]
 pub struct ReelClipPlayer {
@@ -25,7 +26,8 @@ pub struct ReelClipPlayer {
     seconds: f64,
     /// Seconds of animation per second; negative is backwards.
     pub rate: f64,
-    /// `true` if it goes on at the other end; else it stays there, and triggers [`ReelEnded`]. Default `true`.
+    /// `true` if it goes on at the other end; else it stays there, and triggers [`ReelEnded`]. Default
+    /// `true`.
     pub repeats: bool,
     /// `false` if it stands.
     pub plays: bool,
@@ -40,8 +42,8 @@ pub struct ReelJoint {
 }
 
 impl ReelClipPlayer {
-    /// Plays the first clip of a file on joints that are spawned below its entity, in metres if the file names its
-    /// unit.
+    /// Plays the first clip of a file on joints that are spawned below its entity, in metres if the file
+    /// names its unit.
     pub fn new(reel: Handle<Reel>) -> ReelClipPlayer {
         ReelClipPlayer {
             reel,
@@ -55,8 +57,8 @@ impl ReelClipPlayer {
         }
     }
 
-    /// Plays the first clip of a file on those entities below its own that have the names of joints, once there
-    /// are any.
+    /// Plays the first clip of a file on those entities below its own that have the names of joints, once
+    /// there are any.
     pub fn on_scene(reel: Handle<Reel>) -> ReelClipPlayer {
         ReelClipPlayer { on_scene: true, ..ReelClipPlayer::new(reel) }
     }
@@ -66,7 +68,8 @@ impl ReelClipPlayer {
         ReelClipPlayer { clip: Some(name.into()), ..self }
     }
 
-    /// Plays the clip of this name from its beginning. It takes the place of the one before over `fade` seconds.
+    /// Plays the clip of this name from its beginning. It takes the place of the one before over `fade`
+    /// seconds.
     pub fn play(&mut self, name: impl Into<String>, fade: f64) {
         self.clip = Some(name.into());
         (self.fade, self.seconds) = (fade, 0.0);
@@ -238,7 +241,8 @@ pub(crate) fn play_clips(
         }
         if let Err(error) = skeleton.advance(player, reel.tables(), dt) {
             fail(&mut commands, entity, &error);
-            // A clip that is not there leaves the one before; one that is damaged stands until another is asked for.
+            // A clip that is not there leaves the one before; one that is damaged stands until another is
+            // asked for.
             skeleton.has_failed = player.clip == skeleton.now.name;
             player.clip.clone_from(&skeleton.now.name);
             continue;

@@ -1,5 +1,5 @@
-//! What is triggered on the entity of a [`ReelPlayer`](crate::ReelPlayer). Observe it there, or all of them in
-//! the app.
+//! What is triggered on the entity of a [`ReelPlayer`](crate::ReelPlayer). Observe it there, or all of them
+//! in the app.
 
 use bevy::prelude::*;
 

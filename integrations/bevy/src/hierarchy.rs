@@ -33,8 +33,8 @@ pub struct ReelSurface {
     pub material: String,
 }
 
-/// What a [`ReelPlayer`](crate::ReelPlayer) shows: the clock's state, and the entities of the file. Inserted when
-/// its file is opened.
+/// What a [`ReelPlayer`](crate::ReelPlayer) shows: the clock's state, and the entities of the file. Inserted
+/// when its file is opened.
 #[derive(Component, Debug)]
 pub struct ReelInstance {
     pub(crate) id: InstanceId,
@@ -48,8 +48,8 @@ pub struct ReelInstance {
     pub(crate) entities: Entities,
 }
 
-/// Shows what a [`ReelPlayer`](crate::ReelPlayer) shows, at the place of its own entity. Nothing is decoded for it,
-/// and meshes are shared, so that Bevy draws any number of copies in a few draws.
+/// Shows what a [`ReelPlayer`](crate::ReelPlayer) shows, at the place of its own entity. Nothing is decoded
+/// for it, and meshes are shared, so that Bevy draws any number of copies in a few draws.
 #[derive(Component, Debug)]
 #[require(Transform, Visibility)]
 pub struct ReelCopy {
@@ -153,8 +153,8 @@ impl ReelInstance {
         *self = ReelInstance::new(self.id, self.file, self.reel);
     }
 
-    /// Creates the meshes of a file as they are at a moment. What cannot be decoded is left out; the first error
-    /// is returned.
+    /// Creates the meshes of a file as they are at a moment. What cannot be decoded is left out; the first
+    /// error is returned.
     pub(crate) fn create_meshes(
         &mut self,
         view: &FrameView<'_>,
@@ -285,8 +285,8 @@ fn card_meshes(meshes: &[ShownMesh]) -> Arc<[CardMesh]> {
     computable.flat_map(|shown| shown.parts.iter().filter_map(|own| part(shown.mesh, own))).collect()
 }
 
-/// Returns a mesh as the first of its nodes shows it that blends, or else the first that is visible, or any: nodes
-/// that are about to vanish do not blend.
+/// Returns a mesh as the first of its nodes shows it that blends, or else the first that is visible, or any:
+/// nodes that are about to vanish do not blend.
 pub(crate) fn mesh_of<'a>(view: &FrameView<'a>, nodes: &[usize]) -> Option<MeshFrame<'a>> {
     let visible = || nodes.iter().filter(|node| view.visible(**node)).filter_map(|node| view.mesh(*node));
     let blends = visible().find(MeshFrame::blends).or_else(|| visible().next());

@@ -1,5 +1,5 @@
-//! Plays `.reel` files in [Bevy](https://bevy.org): baked animation of any size, streamed from the disk in fixed
-//! memory.
+//! Plays `.reel` files in [Bevy](https://bevy.org): baked animation of any size, streamed from the disk in
+//! fixed memory.
 //!
 //! ```no_run
 //! use bevy::prelude::*;
@@ -16,7 +16,8 @@
 //! }
 //! ```
 //!
-//! An entity with a [`ReelPlayer`] becomes the root of the file's nodes, as soon as its first frame is decoded:
+//! An entity with a [`ReelPlayer`] becomes the root of the file's nodes, as soon as its first frame is
+//! decoded:
 //!
 //! ```text
 //! ReelPlayer                     yours: transform, visibility
@@ -27,8 +28,8 @@
 //! ```
 //!
 //! A [`ReelCopy`] has the same entities, for crowds. A [`ReelSequence`] spawns players when they are due. A
-//! [`ReelClipPlayer`] moves the joints of a skeleton. Materials are found by name in [`ReelMaterials`]. [`ReelReady`], [`ReelEnded`], [`ReelReplaced`] and
-//! [`ReelFailed`] are triggered on the entity.
+//! [`ReelClipPlayer`] moves the joints of a skeleton. Materials are found by name in [`ReelMaterials`].
+//! [`ReelReady`], [`ReelEnded`], [`ReelReplaced`] and [`ReelFailed`] are triggered on the entity.
 
 #![warn(missing_debug_implementations)]
 

@@ -4,8 +4,9 @@ use bevy::platform::collections::HashMap;
 use bevy::prelude::*;
 
 /// The materials of a [`ReelPlayer`](crate::ReelPlayer), by name: a component of its entity, or in
-/// [`DefaultReelMaterials`] for all that have none. To use materials of another type, replace `MeshMaterial3d` on the entities of
-/// [`ReelSurface`](crate::ReelSurface) when [`ReelReady`](crate::ReelReady) is triggered.
+/// [`DefaultReelMaterials`] for all that have none. To use materials of another type, replace
+/// `MeshMaterial3d` on the entities of [`ReelSurface`](crate::ReelSurface) when
+/// [`ReelReady`](crate::ReelReady) is triggered.
 #[derive(Component, Clone, Debug, Default)]
 pub struct ReelMaterials {
     /// The materials by name.

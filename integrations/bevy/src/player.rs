@@ -10,8 +10,8 @@ use meshreel::{Command, Repeat};
 #[derive(Component, Clone, Debug)]
 #[require(Transform, Visibility)]
 pub struct ReelPlayer {
-    /// The file. If it is changed, the nodes of the file before are despawned. The new one begins at its start,
-    /// and plays or not, repeats, and has the rate as before.
+    /// The file. If it is changed, the nodes of the file before are despawned. The new one begins at its
+    /// start, and plays or not, repeats, and has the rate as before.
     pub reel: Handle<Reel>,
     /// Commands that were not yet given to the clock.
     pub(crate) commands: Vec<Command>,

@@ -22,7 +22,8 @@ use meshreel::{Command, Event, FileId, Options};
 pub struct MeshreelPlugin {
     /// The size of the heap, threads and limits. Files are watched if assets are.
     pub options: Options,
-    /// Whether vertices are computed on the graphics card where it can; else all are on the CPU. Default `true`.
+    /// Whether vertices are computed on the graphics card where it can; else all are on the CPU. Default
+    /// `true`.
     pub card: bool,
 }
 
@@ -102,8 +103,8 @@ pub(crate) fn fail(commands: &mut Commands, entity: Entity, error: &dyn std::fmt
     commands.trigger(ReelFailed { entity, error });
 }
 
-/// Closes files whose assets are gone, and opens those anew that were replaced in memory; a file on the disk is
-/// watched by the player.
+/// Closes files whose assets are gone, and opens those anew that were replaced in memory; a file on the disk
+/// is watched by the player.
 fn close_files(
     mut events: MessageReader<AssetEvent<Reel>>,
     mut runtime: ResMut<ReelRuntime>,

@@ -6,8 +6,8 @@ use bevy::prelude::*;
 use meshreel::Error;
 use meshreel::time::sequencer::{Action, ActionKind, ClipEnd, SequenceClip, Sequencer};
 
-/// Plays clips of files one after the other, or together, as a [`Sequencer`] says. Each clip that is needed is a
-/// child with a [`ReelPlayer`], which is despawned when the clip is over, so that it takes no memory.
+/// Plays clips of files one after the other, or together, as a [`Sequencer`] says. Each clip that is needed
+/// is a child with a [`ReelPlayer`], which is despawned when the clip is over, so that it takes no memory.
 #[derive(Component, Debug)]
 #[require(Transform, Visibility)]
 pub struct ReelSequence {
@@ -32,8 +32,8 @@ pub struct ReelSequenceAction {
 }
 
 impl ReelSequence {
-    /// Creates a sequence of clips; [`SequenceClip::cache`] is an index into `reels`. A misuse error if the clips
-    /// contradict each other, or name a file that is not there.
+    /// Creates a sequence of clips; [`SequenceClip::cache`] is an index into `reels`. A misuse error if the
+    /// clips contradict each other, or name a file that is not there.
     pub fn new(clips: Vec<SequenceClip>, reels: Vec<Handle<Reel>>) -> Result<ReelSequence, Error> {
         if let Some(clip) = clips.iter().find(|clip| clip.cache as usize >= reels.len()) {
             let (name, cache, count) = (&clip.name, clip.cache, reels.len());

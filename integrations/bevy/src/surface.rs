@@ -1,5 +1,5 @@
-//! Meshes of Bevy from meshes of a file. A mesh with several materials becomes several meshes, each with the range
-//! of vertices that its triangles use.
+//! Meshes of Bevy from meshes of a file. A mesh with several materials becomes several meshes, each with the
+//! range of vertices that its triangles use.
 
 use bevy::asset::RenderAssetUsages;
 use bevy::mesh::{Indices, MeshVertexAttribute, PrimitiveTopology, VertexAttributeValues};
@@ -96,8 +96,8 @@ impl Vertices {
         out
     }
 
-    /// Writes the vertices of a part and, if they change, its triangles. A mesh without any vertex stays as it
-    /// was, as Bevy has no empty ones; see [`Vertices::is_empty`].
+    /// Writes the vertices of a part and, if they change, its triangles. A mesh without any vertex stays as
+    /// it was, as Bevy has no empty ones; see [`Vertices::is_empty`].
     pub fn write(&self, mesh: &MeshFrame<'_>, part: &SurfacePart, out: &mut Mesh) {
         if self.is_empty() {
             return;

@@ -68,8 +68,8 @@ impl Placer {
         Placer { bindings, pipeline, params: Vec::new(), buffer: None, jobs: Vec::new() }
     }
 
-    /// Adds a part of a mesh: its vertices among those of the mesh, which lie at `from`, go to the mesh of Bevy
-    /// at `to`. Does nothing if the two do not fit, as when the mesh of Bevy is another by now.
+    /// Adds a part of a mesh: its vertices among those of the mesh, which lie at `from`, go to the mesh of
+    /// Bevy at `to`. Does nothing if the two do not fit, as when the mesh of Bevy is another by now.
     pub fn add(
         &mut self,
         (from, vertices): (BufferRange<&wgpu::Buffer>, &Range<u32>),

@@ -1,5 +1,5 @@
-//! Draws files without a window and looks at the pictures. Needs a graphics driver; Mesa's lavapipe will do. Skipped,
-//! and says so, where there is none. `PICTURES=FOLDER` keeps what was drawn.
+//! Draws files without a window and looks at the pictures. Needs a graphics driver; Mesa's lavapipe will do.
+//! Skipped, and says so, where there is none. `PICTURES=FOLDER` keeps what was drawn.
 
 mod studio;
 
@@ -90,8 +90,8 @@ fn the_card_draws_frames_where_their_triangles_are() {
     frames_are_drawn_where_their_triangles_are(true);
 }
 
-/// Light falls on a mesh of the card as on one of the CPU: normals are the same. The vertices of the card are not
-/// those that Bevy's mesh has in memory, which is as at first.
+/// Light falls on a mesh of the card as on one of the CPU: normals are the same. The vertices of the card are
+/// not those that Bevy's mesh has in memory, which is as at first.
 #[test]
 fn the_card_draws_what_the_cpu_draws() {
     let pictures = [false, true].map(|card| {
