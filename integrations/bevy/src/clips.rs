@@ -2,9 +2,8 @@
 //! ones.
 
 use crate::asset::Reel;
-use crate::event::ReelEnded;
+use crate::event::{ReelEnded, fail};
 use crate::hierarchy::{metres, transform};
-use crate::plugin::fail;
 use bevy::platform::collections::HashMap;
 use bevy::prelude::*;
 use meshreel::clip::{Clip, ClipCursor, Query as ClipQuery, SkeletonRecord, blend};

@@ -1,4 +1,4 @@
-//! What is triggered on the entity of a [`ReelPlayer`](crate::ReelPlayer). Observe it there, or all of them
+//! Events on the entity of a [`ReelPlayer`](crate::ReelPlayer). Observe one there, or all of them
 //! in the app.
 
 use bevy::prelude::*;
@@ -31,6 +31,13 @@ pub struct ReelReplaced {
 pub struct ReelFailed {
     #[allow(missing_docs)]
     pub entity: Entity,
-    /// What happened, with the file's name.
+    /// The reason, with the file's name.
     pub error: String,
+}
+
+/// Reports an error of a player.
+pub(crate) fn fail(commands: &mut Commands, entity: Entity, error: &dyn std::fmt::Display) {
+    let error = error.to_string();
+    error!("{error}");
+    commands.trigger(ReelFailed { entity, error });
 }

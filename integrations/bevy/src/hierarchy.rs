@@ -33,8 +33,8 @@ pub struct ReelSurface {
     pub material: String,
 }
 
-/// What a [`ReelPlayer`](crate::ReelPlayer) shows: the clock's state, and the entities of the file. Inserted
-/// when its file is opened.
+/// The instance of a [`ReelPlayer`](crate::ReelPlayer): the clock's state, and the entities of the file.
+/// Inserted when its file is opened.
 #[derive(Component, Debug)]
 pub struct ReelInstance {
     pub(crate) id: InstanceId,

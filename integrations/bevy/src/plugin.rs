@@ -3,7 +3,7 @@
 use crate::asset::{Reel, ReelLoader};
 use crate::card;
 use crate::clips::{play_clips, start_clips};
-use crate::event::{ReelEnded, ReelFailed, ReelReplaced};
+use crate::event::{ReelEnded, ReelFailed, ReelReplaced, fail};
 use crate::hierarchy::{ReelCopy, ReelInstance};
 use crate::materials::PlainMaterial;
 use crate::player::ReelPlayer;
@@ -22,8 +22,7 @@ use meshreel::{Command, Event, FileId, Options};
 pub struct MeshreelPlugin {
     /// The size of the heap, threads and limits. Files are watched if assets are.
     pub options: Options,
-    /// Whether vertices are computed on the graphics card where it can; else all are on the CPU. Default
-    /// `true`.
+    /// `true`, the default: vertices are computed on the graphics card where it can; else all are on the CPU.
     pub card: bool,
 }
 
@@ -94,13 +93,6 @@ impl Plugin for MeshreelPlugin {
             runtime.has_card = has_card;
         }
     }
-}
-
-/// Reports an error of a player.
-pub(crate) fn fail(commands: &mut Commands, entity: Entity, error: &dyn std::fmt::Display) {
-    let error = error.to_string();
-    error!("{error}");
-    commands.trigger(ReelFailed { entity, error });
 }
 
 /// Closes files whose assets are gone, and opens those anew that were replaced in memory; a file on the disk

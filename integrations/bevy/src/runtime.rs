@@ -18,7 +18,7 @@ pub struct ReelRuntime {
     pub(crate) entities: HashMap<InstanceId, Entity>,
     /// The meshes that do not change, which all instances of a file share.
     pub(crate) shared: HashMap<(FileId, usize), PartMeshes>,
-    /// Where vertices are decoded, on the way into meshes.
+    /// The vertices of the mesh that was decoded last, on the way into meshes.
     pub(crate) vertices: Vertices,
     /// `true` if meshes can be computed on the card.
     pub(crate) has_card: bool,

@@ -25,7 +25,7 @@ pub struct ReelSequenceAction {
     pub entity: Entity,
     /// The number of the clip.
     pub clip: usize,
-    /// What has happened. At the end of a clip that leaves a mesh, the game shows that mesh.
+    /// The kind of the action. At the end of a clip that leaves a mesh, the game shows that mesh.
     pub kind: ActionKind,
     /// The entity that plays the clip; `None` if it is over.
     pub player: Option<Entity>,

@@ -2,12 +2,11 @@
 
 use crate::camera::projection;
 use crate::card::{CardFrame, CardFrames};
-use crate::event::ReelReady;
+use crate::event::{ReelReady, fail};
 use crate::hierarchy::{
     Entities, ReelCopy, ReelInstance, ReelNode, ShownMesh, Spawner, mesh_of, metres, transform,
 };
 use crate::materials::{DefaultReelMaterials, PlainMaterial, ReelMaterials};
-use crate::plugin::fail;
 use crate::runtime::ReelRuntime;
 use bevy::camera::Projection;
 use bevy::ecs::system::SystemParam;

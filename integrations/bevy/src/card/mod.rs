@@ -37,7 +37,7 @@ pub(crate) struct CardMesh {
     pub target: AssetId<Mesh>,
 }
 
-/// What an instance shows.
+/// The frames that an instance shows.
 #[derive(Debug)]
 pub(crate) struct CardFrame {
     pub instance: InstanceId,
@@ -45,7 +45,7 @@ pub(crate) struct CardFrame {
     pub meshes: Arc<[CardMesh]>,
 }
 
-/// What the instances show whose vertices are computed on the card, and the files for which that failed.
+/// The frames of all instances whose vertices are computed on the card, and the files for which that failed.
 #[derive(Resource, Debug, Default)]
 pub(crate) struct CardFrames {
     pub frames: Vec<CardFrame>,

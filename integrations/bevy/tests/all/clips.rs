@@ -1,3 +1,5 @@
+//! Clips on joints.
+
 use crate::game::{FRAME, Game};
 use bevy::prelude::*;
 use bevy_meshreel::meshreel::clip::{Clip, Query, blend};

@@ -1,3 +1,5 @@
+//! Copies of players.
+
 use crate::game::{Game, golden};
 use bevy::platform::collections::HashSet;
 use bevy::prelude::*;

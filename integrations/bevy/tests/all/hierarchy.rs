@@ -1,3 +1,5 @@
+//! The entities of files, and their values beside those of the decoder.
+
 use crate::game::{Game, decoded, golden};
 use bevy::mesh::VertexAttributeValues;
 use bevy::prelude::*;

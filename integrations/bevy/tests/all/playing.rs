@@ -1,3 +1,5 @@
+//! Commands, time and events of players.
+
 use crate::game::{FRAME, Game};
 use bevy::prelude::*;
 use bevy_meshreel::ReelRuntime;

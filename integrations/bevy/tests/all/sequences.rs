@@ -1,3 +1,5 @@
+//! Sequences and diagnostics.
+
 use crate::game::{FRAME, Game};
 use bevy::diagnostic::DiagnosticsStore;
 use bevy::prelude::*;

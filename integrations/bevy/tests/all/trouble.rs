@@ -1,3 +1,5 @@
+//! Files and heaps with which something is wrong.
+
 use crate::game::{Game, golden};
 use bevy_meshreel::ReelRuntime;
 use bevy_meshreel::meshreel::{Limits, Options, Reel};

@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("meshreel", &["meshreel-codec", "meshreel-format"]),
     ("meshreel-gpu", &["meshreel"]),
     ("meshreel-c", &["meshreel", "meshreel-gpu"]),
+    ("bevy_meshreel", &["meshreel", "meshreel-gpu"]),
     ("meshreel-c-header", &[]),
     ("meshreel-fbx-oracle", &[]),
     (

@@ -26,7 +26,7 @@ pub const LINES: &[(&str, usize)] = &[
     ("bindings/c", 6_669),
     ("bindings/python", 2_345),
     ("bindings/web", 6_239),
-    ("integrations/bevy", 1_620),
+    ("integrations/bevy", 2_030),
     ("integrations/blender", 1_437),
     ("integrations/conan", 72),
     ("integrations/farm", 30),
