@@ -1,6 +1,5 @@
 //! `.reel` files as assets. An asset is the file's tables; frames are streamed by the runtime.
 
-use bevy::asset::io::file::FileAssetReader;
 use bevy::asset::io::{AssetSourceId, Reader};
 use bevy::asset::{Asset, AssetLoader, AssetPath, AsyncReadExt, LoadContext};
 use bevy::reflect::TypePath;
@@ -80,7 +79,7 @@ pub struct ReelLoader {
 impl ReelLoader {
     /// Creates a loader. `folder`: [`bevy::asset::AssetPlugin::file_path`].
     pub fn new(folder: &str, limits: Limits) -> ReelLoader {
-        ReelLoader { root: FileAssetReader::get_base_path().join(folder), limits }
+        ReelLoader { root: base_path().join(folder), limits }
     }
 
     /// Returns the file of an asset, if its beginning is what the asset's reader has read: a source of
@@ -94,6 +93,18 @@ impl ReelLoader {
         File::open(&path).ok()?.read_exact(&mut same).ok()?;
         (same == start).then_some(path)
     }
+}
+
+/// Returns the folder that paths of the default asset source are relative to.
+#[cfg(not(target_family = "wasm"))]
+fn base_path() -> PathBuf {
+    bevy::asset::io::file::FileAssetReader::get_base_path()
+}
+
+/// Returns nothing: in pages, assets are no files.
+#[cfg(target_family = "wasm")]
+fn base_path() -> PathBuf {
+    PathBuf::new()
 }
 
 /// The bytes by which a file is recognized: its header, with its checksum and length.

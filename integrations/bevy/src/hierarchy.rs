@@ -53,7 +53,7 @@ pub struct ReelInstance {
 #[derive(Component, Debug)]
 #[require(Transform, Visibility)]
 pub struct ReelCopy {
-    of: Entity,
+    player: Entity,
     /// The uppermost entity of the player, when it was copied.
     pub(crate) copied: Option<Entity>,
     pub(crate) entities: Entities,
@@ -61,13 +61,13 @@ pub struct ReelCopy {
 
 impl ReelCopy {
     /// Creates a copy of what the player of another entity shows.
-    pub fn new(of: Entity) -> ReelCopy {
-        ReelCopy { of, copied: None, entities: Entities::default() }
+    pub fn new(player: Entity) -> ReelCopy {
+        ReelCopy { player, copied: None, entities: Entities::default() }
     }
 
     /// Returns the entity of the player.
-    pub fn of(&self) -> Entity {
-        self.of
+    pub fn player(&self) -> Entity {
+        self.player
     }
 
     /// Returns the entity of a node of the file; `None` before the first frame, and if there is no such node.

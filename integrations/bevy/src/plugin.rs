@@ -177,7 +177,7 @@ fn command_players(
     mut copied: Local<EntityHashSet>,
 ) {
     copied.clear();
-    copied.extend(copies.iter().map(ReelCopy::of));
+    copied.extend(copies.iter().map(ReelCopy::player));
     for (entity, mut player, instance, visible) in &mut players {
         // A hidden instance asks for no frames; until it has entities, its visibility is not known.
         let is_new = instance.entities.root.is_none();

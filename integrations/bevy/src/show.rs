@@ -64,7 +64,7 @@ pub(crate) fn spawn_copies(
     mut copies: Query<(Entity, &mut ReelCopy, Option<&ReelMaterials>)>,
 ) {
     for (entity, mut copy, own) in &mut copies {
-        let player = players.get(copy.of()).ok();
+        let player = players.get(copy.player()).ok();
         let root = player.and_then(|(instance, _)| instance.entities.root);
         if copy.copied == root {
             continue;

@@ -56,7 +56,7 @@ fn fill([a, b, c]: [Vec2; 3], out: &mut [bool]) {
 }
 
 /// What is drawn is what the decoder decodes, projected by hand: at first, and after a jump.
-fn frames_are_drawn_where_their_triangles_are(card: bool) {
+fn pixels_are_those_of_triangles(card: bool) {
     let Some(mut studio) = Studio::new(card) else { return };
     for (file, frames) in [
         ("flag_fast.reel", [17, 3]),
@@ -82,12 +82,12 @@ fn frames_are_drawn_where_their_triangles_are(card: bool) {
 
 #[test]
 fn the_cpu_draws_frames_where_their_triangles_are() {
-    frames_are_drawn_where_their_triangles_are(false);
+    pixels_are_those_of_triangles(false);
 }
 
 #[test]
 fn the_card_draws_frames_where_their_triangles_are() {
-    frames_are_drawn_where_their_triangles_are(true);
+    pixels_are_those_of_triangles(true);
 }
 
 /// Light falls on a mesh of the card as on one of the CPU: normals are the same. The vertices of the card are

@@ -10,6 +10,7 @@ use bevy::render::renderer::RenderAdapterInfo;
 use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
 use bevy::time::TimeUpdateStrategy;
 use bevy::window::{ExitCondition, WindowPlugin};
+use bevy::winit::WinitPlugin;
 use bevy_meshreel::meshreel::{self, Options};
 use bevy_meshreel::{
     DefaultReelMaterials, MeshreelPlugin, ReelMaterials, ReelPlayer, ReelReady, ReelSurface,
@@ -49,7 +50,7 @@ impl Studio {
             WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
         let drawing = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
         let assets = AssetPlugin { file_path: folder, ..default() };
-        app.add_plugins(DefaultPlugins.set(window).set(drawing).set(assets))
+        app.add_plugins(DefaultPlugins.set(window).set(drawing).set(assets).disable::<WinitPlugin>())
             .add_plugins(MeshreelPlugin {
                 options: Options::default().with_threads(0).with_read_threads(0),
                 card,

@@ -37,7 +37,7 @@ pub const LINES: &[(&str, usize)] = &[
     ("tools/viewer", 5_430),
     ("bench", 7_340),
     ("fuzz", 5_170),
-    ("test.sh", 57),
+    ("test.sh", 58),
 ];
 
 /// The largest excess of a number over the code, in per cent.
