@@ -101,7 +101,7 @@ fn close_files(
     mut events: MessageReader<AssetEvent<Reel>>,
     mut runtime: ResMut<ReelRuntime>,
     reels: Res<Assets<Reel>>,
-    mut players: Query<(&mut ReelPlayer, &mut ReelInstance)>,
+    mut players: Query<(Entity, &mut ReelPlayer, &mut ReelInstance)>,
     mut commands: Commands,
 ) {
     for event in events.read() {
@@ -110,11 +110,15 @@ fn close_files(
             AssetEvent::Modified { id } if reels.get(*id).is_some_and(|reel| !reel.is_file()) => *id,
             _ => continue,
         };
-        for (mut player, mut instance) in players.iter_mut().filter(|(_, instance)| instance.reel == id) {
+        let of_asset = players.iter_mut().filter(|(_, _, instance)| instance.reel == id);
+        for (entity, mut player, mut instance) in of_asset {
             let clock = runtime.player.clock(instance.id);
             let position = clock.map(|clock| Command::GoTo(clock.position()));
             player.commands.splice(0..0, settings(clock).into_iter().chain(position));
             instance.despawn(&mut commands);
+            if matches!(event, AssetEvent::Modified { .. }) {
+                commands.trigger(ReelReplaced { entity });
+            }
         }
         runtime.close(id);
     }

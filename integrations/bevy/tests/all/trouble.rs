@@ -1,8 +1,9 @@
 //! Files and heaps with which something is wrong.
 
 use crate::game::{Game, golden};
-use bevy_meshreel::ReelRuntime;
+use bevy::prelude::*;
 use bevy_meshreel::meshreel::{Limits, Options, Reel};
+use bevy_meshreel::{ReelPlayer, ReelRuntime};
 
 #[test]
 fn a_damaged_file_is_reported_by_name() {
@@ -48,6 +49,35 @@ fn a_file_that_is_replaced_is_shown_anew() {
     game.wait_for(entity, "replaced");
     game.wait_for(entity, "ready");
     assert_ne!(game.surfaces(entity), before);
+}
+
+/// A file in memory, as of packages and pages, goes on where the one before was.
+#[test]
+fn an_asset_in_memory_that_is_replaced_is_shown_anew() {
+    let mut game = Game::new(&[]);
+    let open = |name: &str| {
+        let bytes = std::fs::read(golden(name)).unwrap();
+        bevy_meshreel::Reel::from_bytes(name, bytes, &Limits::default()).unwrap()
+    };
+    let handle =
+        game.app.world_mut().resource_mut::<Assets<bevy_meshreel::Reel>>().add(open("flag_small.reel"));
+    let player = ReelPlayer::new(handle.clone()).looping().starting_at(0.5);
+    let entity = game.app.world_mut().spawn(player).id();
+    game.wait_for(entity, "ready");
+    let before = game.surfaces(entity);
+    let mut reels = game.app.world_mut().resource_mut::<Assets<bevy_meshreel::Reel>>();
+    reels.insert(&handle, open("robot_small.reel")).unwrap();
+    game.wait_for(entity, "replaced");
+    game.wait_for(entity, "ready");
+    assert_ne!(game.surfaces(entity).len(), before.len());
+    game.frames(2);
+    let player = game.app.world().resource::<ReelRuntime>().player();
+    let clock = player.clock(game.instance(entity).id()).unwrap();
+    assert!((clock.position() - 0.5).abs() < 1e-6 && !clock.playing(), "{clock:?}");
+    // Without the asset nothing is shown.
+    game.app.world_mut().resource_mut::<Assets<bevy_meshreel::Reel>>().remove(&handle);
+    game.frames(3);
+    assert!(game.surfaces(entity).is_empty());
 }
 
 #[test]
