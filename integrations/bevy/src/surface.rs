@@ -86,10 +86,10 @@ impl Vertices {
         };
         let mut out = Mesh::new(topology, RenderAssetUsages::default());
         if self.is_empty() {
-            // Bevy reports meshes without vertices as an error. The surface is hidden until there are some.
+            // Bevy draws no mesh without vertices. The surface is hidden until there are some.
             out.insert_attribute(Mesh::ATTRIBUTE_POSITION, vec![[0.0; 3]]);
             if topology != PrimitiveTopology::PointList {
-                out.insert_indices(Indices::U32(vec![0; 3]));
+                out.insert_indices(Indices::U32(or_degenerate(Vec::new())));
             }
         }
         self.write(mesh, part, &mut out);
@@ -121,7 +121,7 @@ impl Vertices {
                 None => None,
             };
             if let Some(indices) = indices {
-                out.insert_indices(Indices::U32(indices));
+                out.insert_indices(Indices::U32(or_degenerate(indices)));
             }
         }
         if self.normals.is_empty() && part.material.is_some() {
@@ -145,6 +145,12 @@ where
     }
 }
 
+/// Returns indices that draw nothing, of triangles or lines, in place of none: a material of a mesh whose faces
+/// change can have no triangle at a moment, and Bevy has no empty index buffers.
+fn or_degenerate(indices: Vec<u32>) -> Vec<u32> {
+    if indices.is_empty() { vec![0; 6] } else { indices }
+}
+
 /// Returns pairs of neighbours on each curve.
 fn line_indices(curves: &[u32]) -> Vec<u32> {
     let mut out = Vec::new();
@@ -159,6 +165,12 @@ fn line_indices(curves: &[u32]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_are_always_whole_triangles_and_lines() {
+        assert_eq!(or_degenerate(Vec::new()).len() % 6, 0);
+        assert_eq!(or_degenerate(vec![0, 1, 2]), [0, 1, 2]);
+    }
 
     #[test]
     fn curves_are_lines_between_neighbours() {
