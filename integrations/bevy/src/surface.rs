@@ -145,8 +145,8 @@ where
     }
 }
 
-/// Returns indices that draw nothing, of triangles or lines, in place of none: a material of a mesh whose faces
-/// change can have no triangle at a moment, and Bevy has no empty index buffers.
+/// Returns indices that draw nothing, of triangles or lines, in place of none: a material of a mesh whose
+/// faces change can have no triangle at a moment, and Bevy has no empty index buffers.
 fn or_degenerate(indices: Vec<u32>) -> Vec<u32> {
     if indices.is_empty() { vec![0; 6] } else { indices }
 }
