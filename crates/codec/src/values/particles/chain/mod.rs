@@ -13,7 +13,7 @@
 //! born      minus the value of the point born before it; for curves of the point before, or of the start of the curve before
 //! ```
 //!
-//! For fast decoding there are chains of [packed bits](packed) instead, with the same points and units.
+//! For fast decoding there are chains of packed bits (`packed`) instead, with the same points and units.
 //!
 //! A decoder keeps the points from frame to frame. The state of the last frame can be saved, so that decoding
 //! resumes after any frame whose state was saved.
