@@ -1,0 +1,2 @@
+//! Plays `.reel` files in Godot 4.
+pub mod model;
