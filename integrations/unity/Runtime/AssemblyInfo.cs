@@ -1,0 +1,5 @@
+using System.Runtime.CompilerServices;
+
+[assembly: InternalsVisibleTo("Meshreel.Editor")]
+[assembly: InternalsVisibleTo("Meshreel.Timeline")]
+[assembly: InternalsVisibleTo("Meshreel.Tests")]
