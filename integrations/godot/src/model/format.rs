@@ -60,50 +60,61 @@ impl SurfaceFormat {
         4 * usize::from(self.colours) + 8 * uvs
     }
 
-    /// Writes the vertex buffer of a range of vertices.
-    pub fn write_vertices(&self, vertices: &Vertices, range: Range<usize>, out: &mut Vec<u8>) {
-        out.clear();
-        out.reserve(self.vertex_bytes(range.len()));
-        for position in vertices.positions.get(range.clone()).unwrap_or(&[]) {
-            for value in position {
-                out.extend_from_slice(&value.to_le_bytes());
-            }
+    /// Writes the vertex buffer of a range of vertices, [`SurfaceFormat::vertex_bytes`] in all; does nothing if
+    /// `out` has another size.
+    pub fn write_vertices(&self, vertices: &Vertices, range: Range<usize>, out: &mut [u8]) {
+        let Some(positions) = vertices.positions.get(range.clone()) else { return };
+        if out.len() != self.vertex_bytes(range.len()) {
+            return;
         }
+        let (first, second) = out.split_at_mut(POSITION_BYTES * range.len());
+        write_floats(positions.as_flattened(), first);
         if !self.normals {
             return;
         }
-        for vertex in range {
+        for (vertex, out) in range.zip(second.chunks_exact_mut(self.direction_bytes())) {
             let normal = vertices.normals.get(vertex).copied().unwrap_or([0.0, 1.0, 0.0]);
-            push_u16(out, octahedral(normal).map(unorm16));
+            write_u16(octahedral(normal).map(unorm16), out);
             if self.tangents {
                 let tangent = vertices.tangents.get(vertex).copied().unwrap_or([1.0, 0.0, 0.0, 1.0]);
-                push_u16(out, octahedral_tangent(tangent));
+                write_u16(octahedral_tangent(tangent), &mut out[4..]);
             }
         }
     }
 
-    /// Writes the attribute buffer of a range of vertices.
-    pub fn write_attributes(&self, vertices: &Vertices, range: Range<usize>, out: &mut Vec<u8>) {
-        out.clear();
-        out.reserve(self.attribute_stride() * range.len());
-        for vertex in range {
+    /// Writes the attribute buffer of a range of vertices, [`SurfaceFormat::attribute_stride`] bytes each; does
+    /// nothing if `out` has another size.
+    pub fn write_attributes(&self, vertices: &Vertices, range: Range<usize>, out: &mut [u8]) {
+        let stride = self.attribute_stride();
+        if stride == 0 || out.len() != stride * range.len() {
+            return;
+        }
+        for (vertex, mut out) in range.zip(out.chunks_exact_mut(stride)) {
             if self.colours {
                 let colour = vertices.colours.get(vertex).copied().unwrap_or([1.0; 4]);
-                out.extend(colour.map(|value| (value.clamp(0.0, 1.0) * 255.0).round() as u8));
+                let bytes = colour.map(|value| (value.clamp(0.0, 1.0) * 255.0).round() as u8);
+                out[..4].copy_from_slice(&bytes);
+                out = &mut out[4..];
             }
             for set in (0..2).filter(|set| self.uvs[*set]) {
                 let uv = vertices.uvs[set].get(vertex).copied().unwrap_or([0.0; 2]);
-                for value in uv {
-                    out.extend_from_slice(&value.to_le_bytes());
-                }
+                write_floats(&uv, out);
+                out = &mut out[8..];
             }
         }
     }
 }
 
-fn push_u16(out: &mut Vec<u8>, values: [u16; 2]) {
-    for value in values {
-        out.extend_from_slice(&value.to_le_bytes());
+/// Writes numbers one after the other.
+fn write_floats(values: &[f32], out: &mut [u8]) {
+    for (value, out) in values.iter().zip(out.as_chunks_mut::<4>().0) {
+        *out = value.to_le_bytes();
+    }
+}
+
+fn write_u16(values: [u16; 2], out: &mut [u8]) {
+    for (value, out) in values.iter().zip(out.as_chunks_mut::<2>().0) {
+        *out = value.to_le_bytes();
     }
 }
 
@@ -207,11 +218,9 @@ mod tests {
         };
         let format = SurfaceFormat { normals: true, tangents: true, colours: true, uvs: [true; 2] };
         let range = 5..count - 7;
-        let (mut buffer, mut attributes) = (vec![9; 3], Vec::new());
+        let (mut buffer, mut attributes) = (vec![0; range.len() * 20], vec![0; range.len() * 20]);
         format.write_vertices(&vertices, range.clone(), &mut buffer);
         format.write_attributes(&vertices, range.clone(), &mut attributes);
-        assert_eq!(buffer.len(), range.len() * 20);
-        assert_eq!(attributes.len(), range.len() * 20);
         for (k, vertex) in range.clone().enumerate() {
             let position: Vec<f32> = (0..3).map(|axis| read_f32(&buffer[12 * k + 4 * axis..])).collect();
             assert_eq!(position, vertices.positions[vertex]);
@@ -234,13 +243,26 @@ mod tests {
     #[test]
     fn buffers_have_only_what_the_format_says() {
         let vertices = Vertices { positions: vec![[1.0, 2.0, 3.0]; 4], ..Vertices::default() };
-        let (mut buffer, mut attributes) = (Vec::new(), Vec::new());
-        let format = SurfaceFormat::default();
+        let format = SurfaceFormat::new(&vertices);
+        assert_eq!(format, SurfaceFormat::default());
+        assert_eq!((format.vertex_bytes(4), format.attribute_stride()), (48, 0));
+        let mut buffer = [0; 48];
         format.write_vertices(&vertices, 0..4, &mut buffer);
-        format.write_attributes(&vertices, 0..4, &mut attributes);
-        assert_eq!((buffer.len(), attributes.len(), format.attribute_stride()), (48, 0, 0));
+        assert_eq!(read_f32(&buffer[44..]), 3.0);
         let format = SurfaceFormat { normals: true, uvs: [false, true], ..format };
         assert_eq!((format.vertex_bytes(4), format.attribute_stride()), (64, 8));
+    }
+
+    #[test]
+    fn buffers_of_another_size_are_not_written() {
+        let vertices = Vertices { positions: vec![[1.0; 3]; 4], ..Vertices::default() };
+        let format = SurfaceFormat::default();
+        for (range, size) in [(0..4, 47), (0..5, 60), (3..5, 24), (0..3, 48)] {
+            let mut buffer = vec![7; size];
+            format.write_vertices(&vertices, range.clone(), &mut buffer);
+            format.write_attributes(&vertices, range, &mut buffer);
+            assert!(buffer.iter().all(|byte| *byte == 7));
+        }
     }
 
     #[test]

@@ -75,6 +75,15 @@ pub fn matrix_rows(world: &[[f64; 4]; 3]) -> [f32; 12] {
     std::array::from_fn(|k| world[k / 4][k % 4] as f32)
 }
 
+/// Returns the product of two transforms, each as [`matrix_rows`] has them: `second` is applied first.
+pub fn multiply_rows(first: &[f32; 12], second: &[f32; 12]) -> [f32; 12] {
+    std::array::from_fn(|k| {
+        let (row, column) = (k / 4 * 4, k % 4);
+        let product: f32 = (0..3).map(|i| first[row + i] * second[4 * i + column]).sum();
+        if column == 3 { product + first[row + 3] } else { product }
+    })
+}
+
 /// Returns the columns of the basis of a transform, rotation times scale.
 pub fn basis_columns(transform: &Transform) -> [[f32; 3]; 3] {
     let [x, y, z, w] = transform.rotation;
@@ -129,6 +138,16 @@ mod tests {
         let mut used = HashSet::new();
         let mut name = |parent| unique_name(parent, "arm", &mut used);
         assert_eq!([name(None), name(None), name(Some(0)), name(None)], ["arm", "arm_2", "arm", "arm_3"]);
+    }
+
+    #[test]
+    fn products_apply_the_second_first() {
+        let turn = [0.0, -1.0, 0.0, 5.0, 1.0, 0.0, 0.0, 6.0, 0.0, 0.0, 1.0, 7.0];
+        let double = [2.0, 0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0];
+        // (0, 1, 0) → (1, 2, 0) → (3, 7, 7)
+        let both = multiply_rows(&turn, &double);
+        let image: Vec<f32> = (0..3).map(|row| both[4 * row + 1] + both[4 * row + 3]).collect();
+        assert_eq!(image, [3.0, 7.0, 7.0]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use meshreel::{Error, MeshFrame, VertexAttribute, VertexChannel, VertexFormat};
 
 /// The primitives of a mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Primitive {
     /// Triangles.
     Triangles,
