@@ -2,7 +2,10 @@
 
 pub mod model;
 
+mod clip_player;
+mod copies;
 mod extension;
+mod importer;
 mod instance;
 mod loader;
 mod materials;
