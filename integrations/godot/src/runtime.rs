@@ -1,14 +1,13 @@
 //! The engine singleton that plays all files.
 
 use crate::loader::ReelLoader;
-use crate::model::library::Library;
+use crate::model::library::{HEAP_SETTING, Library};
 use crate::model::vertices::Vertices;
 use godot::classes::{Engine, ProjectSettings, ResourceLoader};
 use godot::prelude::*;
 use godot::register::info::PropertyHint;
 use meshreel::{Limits, Options};
 
-const HEAP_MIB: &str = "meshreel/heap_mib";
 const THREADS: &str = "meshreel/threads";
 const WATCH_FILES: &str = "meshreel/watch_files";
 /// The project setting that names the program for imports.
@@ -111,7 +110,7 @@ pub(crate) fn frame_number() -> u64 {
 fn options() -> Options {
     let number = |name: &str| setting(name).try_to::<i64>().unwrap_or(0).max(0) as usize;
     let mut options = Options::default();
-    let (heap, threads) = (number(HEAP_MIB), number(THREADS));
+    let (heap, threads) = (number(HEAP_SETTING), number(THREADS));
     if heap > 0 {
         options = options.with_heap(heap.saturating_mul(1 << 20));
     }
@@ -144,7 +143,7 @@ pub(crate) fn add_project_settings() {
         settings.add_property_info(&info);
         settings.set_as_basic(name, true);
     };
-    add(HEAP_MIB, 128.to_variant(), PropertyHint::RANGE, "1,65536,1,suffix:MiB");
+    add(HEAP_SETTING, 128.to_variant(), PropertyHint::RANGE, "1,65536,1,suffix:MiB");
     add(THREADS, 0.to_variant(), PropertyHint::RANGE, "0,64,1");
     add(WATCH_FILES, 0.to_variant(), PropertyHint::ENUM, "In the Editor,Never,Always");
     add(PROGRAM, "meshreel".to_variant(), PropertyHint::GLOBAL_FILE, "");

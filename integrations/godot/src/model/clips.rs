@@ -4,7 +4,6 @@ use meshreel::clip::{Clip, ClipCursor, Query, SkeletonRecord, blend};
 use meshreel::{Error, Reel, Transform};
 
 /// A clip that is played.
-#[derive(Debug)]
 struct PlayedClip {
     cursor: ClipCursor,
     seconds: f64,
@@ -24,7 +23,6 @@ impl PlayedClip {
 }
 
 /// The pose that a fade begins with.
-#[derive(Debug)]
 enum FadeStart {
     /// A clip that goes on.
     Clip(PlayedClip),
@@ -33,7 +31,6 @@ enum FadeStart {
 }
 
 /// A fade to the clip that is played.
-#[derive(Debug)]
 struct Fade {
     start: FadeStart,
     /// The seconds that it takes, and those that have passed.
@@ -42,7 +39,6 @@ struct Fade {
 }
 
 /// Plays clips of one skeleton, and fades from one to the next.
-#[derive(Debug)]
 pub struct ClipMixer {
     file: String,
     clips: Vec<Clip>,
@@ -58,6 +54,13 @@ pub struct ClipMixer {
     pub repeats: bool,
     /// `false` if it stands.
     pub playing: bool,
+}
+
+impl std::fmt::Debug for ClipMixer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let seconds = self.now.seconds;
+        f.debug_struct("ClipMixer").field("clip", &self.clip_name()).field("seconds", &seconds).finish()
+    }
 }
 
 impl ClipMixer {

@@ -11,6 +11,9 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The project setting that says how large the heap is.
+pub const HEAP_SETTING: &str = "meshreel/heap_mib";
+
 /// Something that happened to an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
@@ -276,6 +279,9 @@ impl Library {
 
     fn report(&mut self, event: Event) {
         match event {
+            Event::OpenFailed(file, error @ Error::Limit { .. }) => {
+                self.fail(file, &format!("{error} (project setting {HEAP_SETTING})"));
+            }
             Event::OpenFailed(file, error) | Event::Damaged(file, error) => self.fail(file, &error),
             Event::ReadFailed(file, error) => {
                 let text = format!("{}: reading: {error}", self.file_name(file));
@@ -290,7 +296,7 @@ impl Library {
                 let name = self.file_name(refused.file);
                 let text = format!(
                     "{name}: the heap has no room for an instance: it needs {needed} bytes, {left} are left \
-                     (project setting meshreel/heap_mib)"
+                     (project setting {HEAP_SETTING})"
                 );
                 if let Some(refused) = self.instances.get_mut(&instance) {
                     refused.reports.push(Report::Failed(text));
