@@ -43,6 +43,18 @@ namespace Meshreel
         /// <summary>True if a graphics card can compute all that changes.</summary>
         public bool IsComputable { get; private set; }
 
+        /// <summary>True if anything changes from frame to frame.</summary>
+        public bool IsAnimated
+        {
+            get { return moves || streams.Changes; }
+        }
+
+        /// <summary>The largest number of vertices of any frame.</summary>
+        public int MaxVertices
+        {
+            get { return info.Vertices; }
+        }
+
         /// <summary>The number of times that vertices were written, for tests and statistics.</summary>
         public int Writes { get; private set; }
 
@@ -50,6 +62,15 @@ namespace Meshreel
         public int Levels
         {
             get { return levelStarts.Length; }
+        }
+
+        /// <summary>The node whose mesh was chosen last, or -1 if none is visible.</summary>
+        public int Node { get; private set; }
+
+        /// <summary>True if vertices are in Unity's coordinates.</summary>
+        public bool IsMirrored
+        {
+            get { return mirrored; }
         }
 
         /// <summary>The nodes that show the mesh.</summary>
@@ -117,29 +138,25 @@ namespace Meshreel
             if (!fluid && topology == MeshTopology.Triangles) WriteTriangles(frame, node, state);
         }
 
-        /// <summary>Writes the moment that a frame shows of the first visible node, unless it is there already.
-        /// Returns the node.</summary>
-        public int Update(IntPtr frame, byte[] visible)
+        /// <summary>Chooses one of the visible nodes, and writes the moment that a frame shows there, unless it
+        /// is there already.</summary>
+        public void Update(IntPtr frame, byte[] visible)
         {
             Native.mr_mesh_state state;
-            int node = Choose(frame, visible, &state);
-            if (node < 0 || IsCurrent(&state)) return node;
-            Write(frame, node, &state);
-            return node;
+            Node = Choose(frame, visible, &state);
+            if (Node >= 0 && !IsCurrent(&state)) Write(frame, Node, &state);
         }
 
         /// <summary>As `Update`, for vertices that a graphics card computes: writes only what does not
         /// change.</summary>
-        public int UpdateStatic(IntPtr frame, byte[] visible)
+        public void UpdateStatic(IntPtr frame, byte[] visible)
         {
             Native.mr_mesh_state state;
-            int node = Choose(frame, visible, &state);
-            if (node < 0) return node;
+            Node = Choose(frame, visible, &state);
+            if (Node < 0) return;
             Vertices = (int)state.vertices;
-            IsEmpty = Vertices == 0;
             first = Native.NONE;
-            WriteStatic(frame, node, &state);
-            return node;
+            WriteStatic(frame, Node, &state);
         }
 
         bool IsCurrent(Native.mr_mesh_state* state)

@@ -73,6 +73,9 @@ namespace Meshreel
         public ReelNormals normals = ReelNormals.Computed;
         /// <summary>The processor that computes vertices. Applied when objects are created.</summary>
         public ReelProcessor processor = ReelProcessor.GraphicsCard;
+        /// <summary>True to draw nothing by itself, for a player that only a crowd shows. Applied when objects are
+        /// created.</summary>
+        public bool hidden;
         /// <summary>The largest error of levels of detail on the screen, in pixels; 0: always the finest
         /// level.</summary>
         public float lodPixels;
@@ -408,11 +411,12 @@ namespace Meshreel
             commands.Clear();
         }
 
+        void ITicked.AfterAll() { }
+
         void ITicked.AfterTick()
         {
             if (instance == 0) return;
-            IntPtr pointer;
-            Native.Check(Native.mr_player_frame(ReelRuntime.Player, instance, &pointer));
+            IntPtr pointer = CurrentFrame();
             if (pointer != IntPtr.Zero)
             {
                 using (new OwnedFrame(pointer)) Show(pointer);
@@ -428,6 +432,16 @@ namespace Meshreel
             bool hidden = clock.open != 0 && clock.stopped != 0;
             if (view != null && view.Root != null && view.Root.activeSelf == hidden) view.Root.SetActive(!hidden);
             if (raises) Handlers.Call(Ended, onEnded, this, this);
+        }
+
+        /// <summary>What the library shows now, to be freed by the caller; zero if nothing is in
+        /// memory.</summary>
+        internal IntPtr CurrentFrame()
+        {
+            IntPtr pointer;
+            if (instance == 0) return IntPtr.Zero;
+            Native.Check(Native.mr_player_frame(ReelRuntime.Player, instance, &pointer));
+            return pointer;
         }
 
         void Show(IntPtr frame)
@@ -457,8 +471,26 @@ namespace Meshreel
                 Materials = materials,
                 Normals = normals,
                 Flags = HideFlags.DontSave,
+                Hidden = hidden,
+                Writer = !hidden && processor == ReelProcessor.GraphicsCard ? CreateCard(frame) : null,
             };
             view = new ReelView(File, frame, transform, options);
+        }
+
+        /// <summary>Prepares the graphics card; null if it cannot compute vertices.</summary>
+        IVertexWriter CreateCard(IntPtr frame)
+        {
+            if (!ReelCard.IsSupported) return null;
+            try
+            {
+                return new ReelCard(frame);
+            }
+            catch (ReelException error)
+            {
+                Debug.LogWarning("meshreel: " + file.Name + ": vertices are computed on the CPU: " + error.Message,
+                    this);
+                return null;
+            }
         }
 
         void ITicked.Fail(string message)

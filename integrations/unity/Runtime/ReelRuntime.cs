@@ -95,7 +95,11 @@ namespace Meshreel
                 ReadEvents();
                 for (int i = 0; i < ticked.Count; i++)
                 {
-                    if (ticked[i] != null) Advance(ticked[i]);
+                    if (ticked[i] != null) Advance(ticked[i], false);
+                }
+                for (int i = 0; i < ticked.Count; i++)
+                {
+                    if (ticked[i] != null) Advance(ticked[i], true);
                 }
             }
             catch (ReelException error)
@@ -112,11 +116,12 @@ namespace Meshreel
         static readonly Predicate<ITicked> IsRemoved = component => component == null;
 
         /// <summary>Advances a component. One that fails does not end the tick of the others.</summary>
-        static void Advance(ITicked component)
+        static void Advance(ITicked component, bool isLast)
         {
             try
             {
-                component.AfterTick();
+                if (isLast) component.AfterAll();
+                else component.AfterTick();
             }
             catch (Exception error)
             {
@@ -263,6 +268,9 @@ namespace Meshreel
 
         /// <summary>Shows what the player has.</summary>
         void AfterTick();
+
+        /// <summary>Shows what depends on other components.</summary>
+        void AfterAll();
 
         /// <summary>Reports an error; what is shown remains.</summary>
         void Fail(string message);

@@ -27,7 +27,8 @@ namespace Meshreel
         readonly List<ReelMesh> meshes = new List<ReelMesh>();
         readonly List<ShownSurface> surfaces = new List<ShownSurface>();
         readonly CameraSet cameras;
-        readonly IVertexWriter writer;
+        readonly bool hidden;
+        IVertexWriter writer;
         ReelLod lod;
         Native.mr_frame_info shown;
         bool hasShown;
@@ -95,6 +96,7 @@ namespace Meshreel
         {
             this.file = file;
             writer = options.Writer;
+            hidden = options.Hidden;
             nodes = new Transform[file.Nodes];
             transforms = new Native.mr_transform[nodes.Length];
             visible = new byte[nodes.Length];
@@ -121,6 +123,24 @@ namespace Meshreel
                 throw;
             }
             animated = moving.ToArray();
+            if (writer != null && !IsWorthCard())
+            {
+                writer.Dispose();
+                writer = null;
+            }
+        }
+
+        /// <summary>True if the card can compute at least half of the vertices that change. Uploads have all
+        /// meshes of a frame, also those that it cannot compute.</summary>
+        bool IsWorthCard()
+        {
+            long computable = 0, changing = 0;
+            foreach (ReelMesh mesh in meshes)
+            {
+                if (mesh.IsAnimated) changing += mesh.MaxVertices;
+                if (mesh.IsComputable) computable += mesh.MaxVertices;
+            }
+            return computable > 0 && 2 * computable >= changing;
         }
 
         void CreateNode(int node, ReelNodeInfo info)
@@ -208,13 +228,21 @@ namespace Meshreel
             shown.late = info.late;
             if (same) return;
             ReadNodes(frame);
-            if (writer != null) writer.Write(frame, this);
+            if (!hidden) ShowMeshes(frame);
+            cameras.Update(new Native.mr_pair { first = info.first, second = info.second, blend = info.blend });
+            shown = info;
+            hasShown = true;
+        }
+
+        void ShowMeshes(IntPtr frame)
+        {
             for (int i = 0; i < meshes.Count; i++)
             {
                 ReelMesh mesh = meshes[i];
                 if (writer != null && mesh.IsComputable) mesh.UpdateStatic(frame, visible);
                 else mesh.Update(frame, visible);
             }
+            if (writer != null) WriteOnCard(frame);
             for (int i = 0; i < surfaces.Count; i++)
             {
                 ShownSurface surface = surfaces[i];
@@ -222,9 +250,22 @@ namespace Meshreel
                 if (surface.Renderer != null && surface.Renderer.enabled != shows)
                     surface.Renderer.enabled = shows;
             }
-            cameras.Update(new Native.mr_pair { first = info.first, second = info.second, blend = info.blend });
-            shown = info;
-            hasShown = true;
+        }
+
+        /// <summary>Has the card compute vertices. If it cannot, the library writes them from now on.</summary>
+        void WriteOnCard(IntPtr frame)
+        {
+            try
+            {
+                writer.Write(frame, meshes);
+            }
+            catch (ReelException error)
+            {
+                Debug.LogWarning("meshreel: " + file.Name + ": vertices are computed on the CPU: " + error.Message);
+                writer.Dispose();
+                writer = null;
+                for (int i = 0; i < meshes.Count; i++) meshes[i].Update(frame, visible);
+            }
         }
 
         void ReadNodes(IntPtr frame)
@@ -267,6 +308,14 @@ namespace Meshreel
             meshes.Clear();
             surfaces.Clear();
             if (cameras != null) cameras.Dispose();
+            if (writer != null) writer.Dispose();
+            writer = null;
+        }
+
+        /// <summary>True if the graphics card computes vertices.</summary>
+        public bool IsOnCard
+        {
+            get { return writer != null; }
         }
     }
 
@@ -285,13 +334,15 @@ namespace Meshreel
         public ReelMaterials Materials;
         public ReelNormals Normals;
         public HideFlags Flags;
+        /// <summary>Nothing is drawn, and no vertices are written.</summary>
+        public bool Hidden;
         /// <summary>Computes vertices on the graphics card; null: the library writes them.</summary>
         public IVertexWriter Writer;
     }
 
-    /// <summary>Writes the vertices of meshes that can be computed elsewhere.</summary>
-    internal interface IVertexWriter
+    /// <summary>Writes the vertices of meshes that are computable, at the nodes that they have chosen.</summary>
+    internal interface IVertexWriter : IDisposable
     {
-        void Write(IntPtr frame, ReelView view);
+        void Write(IntPtr frame, List<ReelMesh> meshes);
     }
 }

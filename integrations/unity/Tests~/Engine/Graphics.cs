@@ -120,6 +120,7 @@ namespace UnityEngine
                 if (indexBuffer[range.indexStart + i] >= vertexCount) throw new ArgumentException("an index is too large");
             ranges[index] = range;
         }
+        public void UploadMeshData(bool markNoLongerReadable) { if (markNoLongerReadable) throw new NotSupportedException(); }
         public SubMeshDescriptor GetSubMesh(int index) { return ranges[index]; }
         public GraphicsBuffer GetVertexBuffer(int stream)
         {
@@ -203,6 +204,7 @@ namespace UnityEngine
 
     public sealed class MaterialPropertyBlock
     {
+        public readonly Dictionary<int, GraphicsBuffer> buffers = new Dictionary<int, GraphicsBuffer>();
         public readonly Dictionary<int, int> ints = new Dictionary<int, int>();
         public void SetBuffer(int id, GraphicsBuffer buffer) { buffers[id] = buffer; }
         public void SetInt(int id, int value) { ints[id] = value; }
@@ -234,7 +236,6 @@ namespace UnityEngine
         }
         public static int Alive;
         public readonly byte[] content;
-        readonly bool isOwned;
         bool isDisposed;
         public Target target { get; private set; }
         public int count { get; private set; }
@@ -245,12 +246,11 @@ namespace UnityEngine
             if ((target & Target.Raw) != 0 && stride != 4) throw new ArgumentException("raw buffers have a stride of 4");
             this.target = target; this.count = count; this.stride = stride;
             content = new byte[(long)count * stride];
-            isOwned = true;
             Alive++;
         }
         internal GraphicsBuffer(Target target, byte[] shared)
         {
-            this.target = target; content = shared; count = shared.Length / 4; stride = 4; isOwned = false; Alive++;
+            this.target = target; content = shared; count = shared.Length / 4; stride = 4; Alive++;
         }
         public unsafe void SetData<T>(NativeArray<T> data, int start, int bufferStart, int number) where T : struct
         {

@@ -191,7 +191,11 @@ namespace UnityEngine
         {
             Time.deltaTime = seconds;
             foreach (string message in new[] { "Start", "Update", "LateUpdate" }) Each(message);
-            foreach (Object o in doomed.ToArray()) DestroyNow(o);
+            DestroyDoomed();
+        }
+        static void DestroyDoomed()
+        {
+            for (int i = 0; i < doomed.Count; i++) DestroyNow(doomed[i]);
             doomed.Clear();
         }
         static readonly HashSet<MonoBehaviour> started = new HashSet<MonoBehaviour>();
@@ -234,8 +238,7 @@ namespace UnityEngine
         public static void Clear()
         {
             foreach (GameObject o in Objects.ToArray()) if (!Lasting.Contains(o)) DestroyNow(o);
-            foreach (Object o in doomed.ToArray()) DestroyNow(o);
-            doomed.Clear();
+            DestroyDoomed();
         }
     }
 
