@@ -666,7 +666,7 @@ fn play(
         match random.below(12) {
             0 => player.command(id, Command::GoToFrame(random.below(64))),
             1 => player.command(id, Command::Rate([-1.0, 4.0, 0.5][random.below(3)])),
-            2 => player.command(id, Command::HalfRate(random.one_in(2))),
+            2 => player.command(id, Command::FrameStep([1, 2, 16][random.below(3)])),
             3 => player.set_visible(id, random.one_in(2)),
             4 => player.command(id, Command::Repeat(Repeat::PingPong)),
             _ => {}

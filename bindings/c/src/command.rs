@@ -102,7 +102,7 @@ pub(crate) fn command_of(command: &mr_command) -> Result<Command, Error> {
         13 => Command::StreamAt(a),
         14 => Command::StreamHere,
         15 => Command::Interpolate(number != 0),
-        16 => Command::HalfRate(number != 0),
+        16 => Command::FrameStep(if number == 0 { 1 } else { 2 }),
         _ => {
             return Err(Error::misuse(format!(
                 "command {kind} does not exist: it must be an mr_command_kind"

@@ -115,17 +115,15 @@ fn a_small_file_plays_from_memory() {
     assert!(!statistics(&player, file).resident);
 }
 
-/// In a layered file, half of the frames are neither read nor decoded.
+/// In a layered file, frames that are left out are neither read nor decoded.
 #[test]
-fn half_the_frame_rate_leaves_the_deepest_layer_out() {
+fn frames_that_are_left_out_are_not_read() {
     let bytes: Arc<[u8]> = golden("v0/flag_small.reel").into();
     let expected = oracle(&bytes);
     let mut digest = Digest::default();
-    let mut run = |half: bool| {
-        // A read for each unit.
-        let options = inline(8 << 20).with_read_size(1);
-        let (mut player, file, instance, _) = playing(options, &bytes);
-        player.command(instance, Command::HalfRate(half));
+    let mut run = |step: u32| {
+        let (mut player, file, instance, _) = playing(inline(8 << 20), &bytes);
+        player.command(instance, Command::FrameStep(step));
         for _ in 0..240 {
             player.tick(1.0 / FPS);
             let Some(shown) = player.frame(instance) else {
@@ -134,17 +132,50 @@ fn half_the_frame_rate_leaves_the_deepest_layer_out() {
             assert_same(&shown, &expected, &mut digest);
             let pair = shown.pair();
             let last = expected.len() as u32 - 1;
-            let even = |frame: u32| frame.is_multiple_of(2) || frame == last;
-            assert!(!half || even(pair.first) && even(pair.second));
+            let remains = |frame: u32| frame.is_multiple_of(step) || frame == last;
+            assert!(remains(pair.first) && remains(pair.second), "{step}: {pair:?}");
         }
         statistics(&player, file).counters
     };
-    let (all, half) = (run(false), run(true));
+    let (all, half, keys) = (run(1), run(2), run(16));
     let frames = expected.len() as u64;
     assert_eq!(all.frames_decoded, frames);
     // The last group is shorter, and split elsewhere.
     assert!(half.frames_decoded <= frames / 2 + 4, "{half:?}");
-    assert!(half.bytes_read < all.bytes_read, "{half:?} {all:?}");
+    assert_eq!(keys.frames_decoded, (frames - 1).div_ceil(16) + 1);
+    assert!(
+        keys.bytes_read < half.bytes_read && half.bytes_read < all.bytes_read,
+        "{keys:?} {half:?} {all:?}"
+    );
+    // Vertices of keys are larger than those between them, but there are few.
+    assert!(4 * keys.bytes_read <= 3 * all.bytes_read, "{keys:?} {all:?}");
+}
+
+/// Where one instance of a file leaves frames out and another does not, both show what they should.
+#[test]
+fn near_and_far_instances_share_a_file() {
+    let bytes: Arc<[u8]> = golden("v0/flag_small.reel").into();
+    let expected = oracle(&bytes);
+    let mut digest = Digest::default();
+    let (mut player, file, near, _) = playing(inline(8 << 20), &bytes);
+    let far = player.add_instance(file).unwrap();
+    for command in [Command::FrameStep(16), Command::Play, Command::Repeat(Repeat::Loop)] {
+        player.command(far, command);
+    }
+    player.command(near, Command::Repeat(Repeat::Loop));
+    for tick in 0..240 {
+        if tick == 120 {
+            player.command(far, Command::FrameStep(1));
+            player.command(near, Command::FrameStep(16));
+        }
+        player.tick(1.0 / FPS);
+        for instance in [near, far] {
+            if let Some(shown) = player.frame(instance) {
+                assert_same(&shown, &expected, &mut digest);
+            }
+        }
+    }
+    assert_eq!(statistics(&player, file).counters.frames_decoded, expected.len() as u64);
 }
 
 /// The frames that an instance will show can be read ahead, in both directions, and are then shown.

@@ -2,6 +2,7 @@
 //! options that change how a file is compiled ([`ContentOptions`]) stands in the table of `meshreel_options`.
 
 use crate::content::ContentOptions;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use meshreel_commands::extract::{BoneForm, DirectoryFormat};
 use meshreel_commands::shard::Shard;
@@ -323,6 +324,10 @@ pub struct PlayArgs {
     /// Instances of each file, each at another time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub copies: u32,
+    /// Show every frame (1), every second (2), or only every 16th (16) as a game does for distant instances:
+    /// the others are neither read nor decoded, in files of the presets small and fast
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = PossibleValuesParser::new(["1", "2", "16"]).try_map(|n| n.parse::<u32>()))]
+    pub frame_step: u32,
     /// Threads that decode [default: one less than there are cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,

@@ -96,7 +96,11 @@ pub struct Policy {
     pub stream_within: f32,
     /// The distances of the LOD levels. Default one level.
     pub lod_distances: LodDistances,
-    /// The margin of the two distances above, as in [`LodDistances::margin`]. Default 0.05.
+    /// Distance beyond which every second frame is left out ([`Command::FrameStep`]). Default ∞.
+    pub half_rate_beyond: f32,
+    /// Distance beyond which only every 16th frame is read and decoded. Default ∞.
+    pub keys_beyond: f32,
+    /// The margin of the distances above, as in [`LodDistances::margin`]. Default 0.05.
     pub margin: f32,
 }
 
@@ -107,6 +111,8 @@ impl Default for Policy {
             stand_in_beyond: f32::INFINITY,
             stream_within: 0.0,
             lod_distances: LodDistances::SINGLE_LEVEL,
+            half_rate_beyond: f32::INFINITY,
+            keys_beyond: f32::INFINITY,
             margin: 0.05,
         }
     }
@@ -161,6 +167,8 @@ pub struct Decision {
     pub draw: DrawChoice,
     /// Whether the instance is streamed. If not, it demands nothing.
     pub stream: bool,
+    /// The frames from one that is shown to the next: 1, 2 or 16. 0 before the first decision.
+    pub frame_step: u32,
     far: bool,
     near: bool,
     lod_level: usize,
@@ -172,6 +180,8 @@ impl Policy {
         with_stand_in_beyond(stand_in_beyond: f32);
         with_stream_within(stream_within: f32);
         with_lod_distances(lod_distances: LodDistances);
+        with_half_rate_beyond(half_rate_beyond: f32);
+        with_keys_beyond(keys_beyond: f32);
         with_margin(margin: f32);
     }
 
@@ -194,6 +204,11 @@ impl Policy {
         let far = !inside(self.stand_in_beyond, !was.far);
         let near = inside(self.stream_within, was.near);
         let level = self.lod_distances.level(distance, was.lod_level);
+        let frame_step = match was.frame_step {
+            _ if !inside(self.keys_beyond, was.frame_step < 16) => 16,
+            step if !inside(self.half_rate_beyond, step < 2) => 2,
+            _ => 1,
+        };
         let stand_in = self.stand_ins.select(clock);
         let plays = !clock.stopped();
         let replaced = far && stand_in.is_some();
@@ -203,19 +218,21 @@ impl Policy {
             (true, _) if state.ready && plays => DrawChoice::Cache(level),
             (true, _) => DrawChoice::Nothing,
         };
-        Decision { draw, stream: near || (plays && state.visible && !replaced), far, near, lod_level: level }
+        let stream = near || (plays && state.visible && !replaced);
+        Decision { draw, stream, frame_step, far, near, lod_level: level }
     }
 }
 
 impl Decision {
-    /// Returns the command for the clock of an instance that does not play, so that its beginning is in
-    /// memory when it starts.
-    #[must_use]
-    pub fn command(&self, was: &Decision, clock: &Clock) -> Option<Command> {
-        match (was.stream, self.stream) {
+    /// Returns the commands for the clock of an instance: frames are left out or not, and if it does not play, its
+    /// beginning is in memory when it starts.
+    pub fn commands(&self, was: &Decision, clock: &Clock) -> impl Iterator<Item = Command> + use<> {
+        let stream = match (was.stream, self.stream) {
             (false, true) if clock.stopped() => Some(Command::StreamAt(clock.position())),
             (true, false) if clock.stopped() => Some(Command::StreamHere),
             _ => None,
-        }
+        };
+        let step = (was.frame_step.max(1) != self.frame_step).then_some(Command::FrameStep(self.frame_step));
+        stream.into_iter().chain(step)
     }
 }

@@ -10,6 +10,8 @@ const POLICY: Policy = Policy {
     stand_in_beyond: 100.0,
     stream_within: 120.0,
     lod_distances: LodDistances::SINGLE_LEVEL,
+    half_rate_beyond: 200.0,
+    keys_beyond: 400.0,
     margin: 0.1,
 };
 
@@ -72,19 +74,36 @@ fn streaming_starts_within_a_distance() {
     let mut clock = clock(&[], 0.0);
     let mut was = Decision::default();
     let mut told = Vec::new();
-    for distance in [200.0, 121.0, 119.0, 125.0, 131.0, 133.0, 119.0] {
+    for distance in [199.0, 121.0, 119.0, 125.0, 131.0, 133.0, 119.0] {
         let now = POLICY.decide(&seen(distance, false), &clock, &was, DebugSwitches::ON);
-        let command = now.command(&was, &clock);
-        told.push(command.is_some());
-        if let Some(command) = command {
-            clock.command(command);
-        }
+        let commands: Vec<Command> = now.commands(&was, &clock).collect();
+        told.push(!commands.is_empty());
+        commands.into_iter().for_each(|command| clock.command(command));
         clock.advance(0.0);
         assert_eq!(clock.demand().spans().is_empty(), !now.stream, "{distance}");
         assert_eq!(now.draw, DrawChoice::StandIn(1));
         was = now;
     }
     assert_eq!(told, [false, false, true, false, false, true, true], "with a margin");
+}
+
+#[test]
+fn frames_are_left_out_by_distance() {
+    let timeline = Timeline::new((0..65).map(|f| f as f64 / 10.0), 0.0).with_temporal_layers();
+    let mut clock = Clock::new(&timeline);
+    clock.command(Command::Play);
+    clock.advance(0.0);
+    let mut was = Decision::default();
+    let mut steps = Vec::new();
+    for distance in [10.0, 190.0, 210.0, 390.0, 410.0, 430.0, 450.0, 300.0, 190.0, 170.0, 500.0, f32::NAN] {
+        let now = POLICY.decide(&seen(distance, true), &clock, &was, DebugSwitches::ON);
+        now.commands(&was, &clock).for_each(|command| clock.command(command));
+        clock.advance(0.0);
+        assert!(clock.demand().spans().iter().all(|span| span.step == now.frame_step), "{distance}");
+        steps.push(now.frame_step);
+        was = now;
+    }
+    assert_eq!(steps, [1, 1, 1, 2, 2, 2, 16, 2, 1, 1, 16, 16], "with a margin");
 }
 
 #[test]

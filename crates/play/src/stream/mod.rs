@@ -36,3 +36,4 @@ pub use jobs::{Job, Pool};
 pub use regions::{HeapCounters, Region, RegionState};
 pub use residency::StreamCounters;
 pub use statistics::{Statistics, StreamStatistics};
+pub use trace::{Profiler, set_profiler};

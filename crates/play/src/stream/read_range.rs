@@ -17,14 +17,14 @@ pub(crate) fn unit_end(stream: &Stream, place: u32) -> u64 {
     stream.file.reel.unit_end(unit as usize)
 }
 
-/// Returns the missing units after a read that was cut because of vertex attributes.
+/// Returns the missing units after a read that was cut because of bytes that nobody wants.
 pub(crate) fn remaining_units(stream: &Stream, missing: MissingUnits, last: u32) -> Option<MissingUnits> {
     let wanted = |place: &u32| {
         let unit = &stream.units[stream.file.unit_order[*place as usize] as usize];
         unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NO_INDEX
     };
     let low = (last + 1..=missing.high).find(wanted);
-    let low = low.filter(|_| stream.skips_attributes())?;
+    let low = low.filter(|_| stream.has_gaps())?;
     Some(MissingUnits { low, ..missing })
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn choose_range(stream: &Stream, missing: MissingUnits, size: u64, no
         unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NO_INDEX && unit.retry_at <= now
     };
     let bytes = |first: u32, last: u32| unit_end(stream, last).saturating_sub(unit_start(stream, first));
-    let gap = if stream.skips_attributes() { 0 } else { MAX_GAP_BYTES };
+    let gap = if stream.has_gaps() { 0 } else { MAX_GAP_BYTES };
     let near = |a: u32, b: u32| unit_start(stream, b).saturating_sub(unit_end(stream, a)) <= gap;
     let (first, mut last) = (missing.low, missing.low);
     // All of it in one read, if that is not too much.

@@ -170,6 +170,8 @@ pub(crate) struct Stream {
     pub bad_units: u32,
     pub reads_in_flight: u32,
     pub farthest_due: u64,
+    /// The smallest step of the frames that instances want in this plan; `u32::MAX` if none wants any.
+    least_step: u32,
     /// The approximate nanoseconds that a unit takes.
     pub unit_nanoseconds: u64,
     pub counters: StreamCounters,
@@ -207,15 +209,22 @@ impl Stream {
             bad_units: 0,
             reads_in_flight: 0,
             farthest_due: 0,
+            least_step: u32::MAX,
             unit_nanoseconds: INITIAL_UNIT_NANOSECONDS,
             counters: StreamCounters::default(),
             file,
         }
     }
 
-    /// `true` if vertex attributes that are not read lie between its units.
-    pub fn skips_attributes(&self) -> bool {
-        self.file.reel.attributes_apart() == (true, false)
+    /// `true` if bytes that nobody wants lie between its units: vertex attributes that are left out, or frames that
+    /// all instances leave out.
+    pub fn has_gaps(&self) -> bool {
+        self.file.reel.attributes_apart() == (true, false) || self.leaves_frames_out()
+    }
+
+    /// `true` if every instance leaves frames out.
+    fn leaves_frames_out(&self) -> bool {
+        (2..u32::MAX).contains(&self.least_step)
     }
 
     /// `true` if a frame can be shown.
@@ -238,6 +247,7 @@ impl Stream {
         self.active = false;
         self.reads_planned = false;
         self.farthest_due = 0;
+        self.least_step = u32::MAX;
     }
 
     /// Marks the frames that an instance shows and those that it should show.
@@ -261,6 +271,8 @@ impl Stream {
             }
         }
         self.active |= demand.spans_used > 0;
+        let steps = demand.spans().iter().map(|span| span.step.max(1));
+        self.least_step = steps.fold(self.least_step, u32::min);
     }
 
     /// Marks the frames that an instance will want next, up to the decode horizon.
@@ -289,7 +301,7 @@ impl Stream {
 
     /// Plans the next missing frames of a file that shall be in memory as a whole.
     pub fn plan_resident(&mut self, heap: &mut Heap, now: u64) {
-        if !self.resident || !self.active {
+        if !self.resident || !self.active || self.leaves_frames_out() {
             return;
         }
         for _ in 0..RESIDENT_FRAMES_PER_TICK {

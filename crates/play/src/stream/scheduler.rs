@@ -30,8 +30,8 @@ use std::sync::Arc;
 /// The most reads in flight, of all streams and of one.
 const MAX_READS_IN_FLIGHT: u32 = 16;
 const MAX_STREAM_READS: u32 = 2;
-/// The most reads in flight of a stream whose units are read one by one, to skip the vertex attributes
-/// between them.
+/// The most reads in flight of a stream whose units are read one by one, to skip the bytes between them that
+/// nobody wants.
 const MAX_SHORT_READS: u32 = 8;
 
 /// The words of blocks that are moved in a tick: 2 MiB take about 0.2 ms.
@@ -594,7 +594,7 @@ impl Scheduler {
             let (now, soon) = (self.now, self.now + horizon);
             self.sort_streams(|s| {
                 let missing = s.missing.filter(|m| m.due <= soon || s.resident)?;
-                let most = if s.skips_attributes() { MAX_SHORT_READS } else { MAX_STREAM_READS };
+                let most = if s.has_gaps() { MAX_SHORT_READS } else { MAX_STREAM_READS };
                 let may = round < most && s.reads_in_flight < most;
                 (may && s.retry_at <= now).then_some(missing.due)
             });

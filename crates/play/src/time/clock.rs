@@ -80,9 +80,10 @@ pub enum Command {
     StreamHere,
     /// Whether to interpolate between two frames (the default), or to show the earlier one.
     Interpolate(bool),
-    /// Whether every second frame is left out, neither read nor decoded: for distant instances. Only in files
-    /// with temporal layers (presets `small` and `fast`).
-    HalfRate(bool),
+    /// Shows every frame (1, the default), every second one (2), or every 16th (16), which are keys, and the last. The
+    /// others are neither read nor decoded: for distant instances. Other numbers count as the next smaller of these.
+    /// Only in files with temporal layers (presets `small` and `fast`).
+    FrameStep(u32),
 }
 
 /// The effect of one tick on a clock.
@@ -138,7 +139,7 @@ struct ClockSettings {
     pre_roll: i64,
     stream_at: Option<i64>,
     interpolate: bool,
-    half_rate: bool,
+    frame_step: u32,
 }
 
 /// The position that a command asks for.
@@ -225,7 +226,7 @@ impl Clock {
             pre_roll: 0,
             stream_at: None,
             interpolate: true,
-            half_rate: false,
+            frame_step: 1,
         };
         Clock {
             timeline: timeline.clone(),
@@ -262,17 +263,14 @@ impl Clock {
         }
         self.position = self.position.min(i128::from(last) << FRACTION_BITS);
         self.timeline = timeline.clone();
-        self.shown_timeline = self.timeline_at_rate();
+        self.shown_timeline = self.timeline_at_step();
         self.cursor = self.shown_timeline.frame_at_flicks(self.position_flicks(), 0);
         self.jumps = self.jumps.wrapping_add(1);
     }
 
-    /// Returns the timeline of the frames that are shown: all of them, or every second one.
-    fn timeline_at_rate(&self) -> Timeline {
-        match self.settings.half_rate {
-            true => self.timeline.half_rate(),
-            false => self.timeline.clone(),
-        }
+    /// Returns the timeline of the frames that are shown.
+    fn timeline_at_step(&self) -> Timeline {
+        self.timeline.with_step(self.settings.frame_step)
     }
 
     /// Returns the times of the frames.
@@ -386,7 +384,7 @@ impl Clock {
             }
             Command::StreamHere => next.stream_at = None,
             Command::Interpolate(on) => next.interpolate = on,
-            Command::HalfRate(on) => next.half_rate = on,
+            Command::FrameStep(step) => next.frame_step = step,
         }
     }
 
@@ -493,8 +491,8 @@ impl Clock {
     fn apply_commands(&mut self) -> bool {
         let was = self.settings;
         self.settings = self.next_settings;
-        if self.settings.half_rate != was.half_rate {
-            self.shown_timeline = self.timeline_at_rate();
+        if self.settings.frame_step != was.frame_step {
+            self.shown_timeline = self.timeline_at_step();
         }
         let course = self.play_range();
         let before = self.position;

@@ -316,8 +316,8 @@ fn streaming_elsewhere() {
 
 #[test]
 fn half_the_rate_shows_every_second_frame_and_the_last() {
-    let timeline = tenths(12, 0.0).with_half_rate();
-    let mut half = clock(&timeline, &[Command::HalfRate(true), Command::Play]);
+    let timeline = tenths(12, 0.0).with_temporal_layers();
+    let mut half = clock(&timeline, &[Command::FrameStep(2), Command::Play]);
     let mut pairs = Vec::new();
     for _ in 0..23 {
         let demand = half.demand();
@@ -336,21 +336,37 @@ fn half_the_rate_shows_every_second_frame_and_the_last() {
     assert_eq!((pair.first, pair.second), (0, 2));
     assert!((pair.blend - 0.5).abs() < 1e-6);
     // All frames again; a file without temporal layers ignores the command.
-    half.command(Command::HalfRate(false));
+    half.command(Command::FrameStep(1));
     half.advance(0.0);
     assert_eq!(half.demand().now.unwrap().first, 1);
-    let mut serial = clock(&tenths(12, 0.0), &[Command::HalfRate(true), Command::Play]);
+    let mut serial = clock(&tenths(12, 0.0), &[Command::FrameStep(2), Command::Play]);
     serial.advance(0.1);
     assert_eq!(serial.demand().now.unwrap().first, 1);
 }
 
 #[test]
+fn keys_alone_are_every_16th_frame_and_the_last() {
+    let timeline = tenths(40, 0.0).with_temporal_layers();
+    for (step, expected) in
+        [(16, [16, 32]), (99, [16, 32]), (15, [20, 22]), (3, [20, 22]), (1, [20, 21]), (0, [20, 21])]
+    {
+        let mut clock = clock(&timeline, &[Command::FrameStep(step), Command::Play, Command::GoTo(2.05)]);
+        clock.advance(0.0);
+        let pair = clock.demand().now.unwrap();
+        assert_eq!([pair.first, pair.second], expected, "{step}");
+        clock.command(Command::GoTo(3.9));
+        clock.advance(0.0);
+        assert_eq!(clock.demand().now.unwrap().first, 39);
+    }
+}
+
+#[test]
 fn half_the_rate_closes_a_cycle_where_all_of_it_does() {
-    let all = tenths(11, 0.0).with_half_rate();
+    let all = tenths(11, 0.0).with_temporal_layers();
     let commands = [Command::Repeat(Repeat::Cycle), Command::Play];
     let mut full = clock(&all, &commands);
     let mut half = clock(&all, &commands);
-    half.command(Command::HalfRate(true));
+    half.command(Command::FrameStep(2));
     for _ in 0..100 {
         assert_eq!(full.advance(0.07).position, half.advance(0.07).position);
     }

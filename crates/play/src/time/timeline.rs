@@ -10,6 +10,7 @@
 
 use crate::reel::open_file::Reel;
 use meshreel_codec::record::ranges::FrameRange;
+use meshreel_codec::schedule::KEY_INTERVAL;
 use std::sync::Arc;
 
 /// Flicks in a second.
@@ -18,6 +19,9 @@ pub(crate) const FLICKS_PER_SECOND: i64 = 705_600_000;
 pub(crate) const FRACTION_BITS: u32 = 32;
 /// The largest rate; larger ones are cut to it, so that no product overflows.
 const MAX_RATE: f64 = 65536.0;
+/// The frames of a file with temporal layers from one that is shown to the next, where some are left out: without
+/// the top layer, and keys alone.
+const STEPS: [u32; 2] = [2, KEY_INTERVAL];
 /// The longest time, about 50 years; longer ones are cut to it, so that a sum of a few does not overflow.
 const MAX_FLICKS: i64 = 1 << 60;
 
@@ -48,8 +52,8 @@ pub struct Timeline {
     period: i64,
     /// The time of the first frame in the file, in seconds.
     start: f64,
-    /// The times of every second frame, if the others can be left out.
-    half: Option<Arc<[i64]>>,
+    /// The times of the frames that remain with each of [`STEPS`], if frames can be left out.
+    remaining: Option<Arc<[Arc<[i64]>; 2]>>,
     /// Times are those of frame 0, `step`, 2·`step` …, and of the last one.
     step: u32,
     last_frame: u32,
@@ -78,7 +82,7 @@ impl Timeline {
             times,
             period: if closes { period.max(latest) } else { 0 },
             start: start.unwrap_or(0.0),
-            half: None,
+            remaining: None,
             step: 1,
             last_frame,
             cuts: Arc::default(),
@@ -90,7 +94,7 @@ impl Timeline {
         let times = (0..reel.frame_count()).map(|frame| reel.time(frame));
         let timeline = Timeline::new(times, reel.description().period).with_ranges(reel.ranges());
         match reel.is_layered() {
-            true => timeline.with_half_rate(),
+            true => timeline.with_temporal_layers(),
             false => timeline,
         }
     }
@@ -109,21 +113,29 @@ impl Timeline {
         self.cuts.get(next).is_none_or(|&cut| cut > self.file_frame(i + 1))
     }
 
-    /// Allows every second frame to be left out.
-    pub fn with_half_rate(self) -> Timeline {
+    /// Allows frames to be left out, as [`crate::Command::FrameStep`] does.
+    pub fn with_temporal_layers(self) -> Timeline {
         let last = self.times.len().saturating_sub(1);
-        let even = self.times.iter().copied().enumerate();
-        let half = even.filter(|(i, _)| i % 2 == 0 || *i == last);
-        Timeline { half: Some(half.map(|(_, time)| time).collect()), ..self }
+        let remaining = STEPS.map(|step| {
+            let all = self.times.iter().copied().enumerate();
+            all.filter(|(i, _)| i % step as usize == 0 || *i == last).map(|(_, time)| time).collect()
+        });
+        Timeline { remaining: Some(Arc::new(remaining)), ..self }
     }
 
-    /// Returns the timeline without every second frame, but with the last; unchanged if none can be left out.
-    pub(crate) fn half_rate(&self) -> Timeline {
-        match &self.half {
-            Some(half) => {
-                Timeline { times: half.clone(), half: None, step: 2, cuts: self.cuts.clone(), ..*self }
-            }
-            None => self.clone(),
+    /// Returns the timeline of every `step`-th frame and the last, for the largest of [`STEPS`] that is not above
+    /// `step`; unchanged if there is none, or if no frame can be left out.
+    pub(crate) fn with_step(&self, step: u32) -> Timeline {
+        let chosen = STEPS.iter().rposition(|possible| *possible <= step);
+        match (&self.remaining, chosen) {
+            (Some(remaining), Some(i)) => Timeline {
+                times: remaining[i].clone(),
+                remaining: None,
+                step: STEPS[i],
+                cuts: self.cuts.clone(),
+                ..*self
+            },
+            _ => self.clone(),
         }
     }
 
@@ -265,10 +277,10 @@ mod tests {
             (0..timeline.frame_count()).map(|i| timeline.blends_to_next(i)).collect()
         };
         assert_eq!(leads(&timeline), [true; 9]);
-        let cut = timeline.with_ranges(&[range(0, 3), range(3, 1), range(6, 3)]).with_half_rate();
+        let cut = timeline.with_ranges(&[range(0, 3), range(3, 1), range(6, 3)]).with_temporal_layers();
         assert_eq!(leads(&cut), [true, true, false, false, true, false, true, true, true]);
         // Frames 0, 2, 4, 6, 8: 2 to 4 goes over the cuts at 3 and 4, 4 to 6 over that at 6.
-        assert_eq!(leads(&cut.half_rate()), [true, false, false, true, true]);
+        assert_eq!(leads(&cut.with_step(2)), [true, false, false, true, true]);
     }
 
     proptest! {

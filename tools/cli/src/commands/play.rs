@@ -341,6 +341,7 @@ impl Session {
             self.player.command(instance, Command::Rate(arguments.rate));
             self.player.command(instance, Command::Repeat(repeat));
             self.player.command(instance, Command::PreRoll(arguments.pre_roll));
+            self.player.command(instance, Command::FrameStep(arguments.frame_step));
             self.player.command(instance, Command::Play);
         }
         let longest = (0..self.files.len()).map(|f| self.duration(f)).fold(self.poses.longest(), f64::max);
@@ -490,6 +491,8 @@ impl Session {
             let what = "nothing was compared: no frame was shown";
             self.incidents.push(what.into());
         }
+        let bytes_read: u64 = streams.iter().map(|s| s.bytes_read).sum();
+        let bytes_read_per_second = if self.seconds > 0.0 { bytes_read as f64 / self.seconds } else { 0.0 };
         PlayReport {
             ticks: self.tick_ms.len() as u64,
             instances: self.instances.len(),
@@ -498,7 +501,8 @@ impl Session {
             refused_at_end: self.statistics.refused,
             missed_frames: missed,
             seek_wait_ticks: waited,
-            bytes_read: streams.iter().map(|s| s.bytes_read).sum(),
+            bytes_read,
+            bytes_read_per_second,
             heap_bytes: self.statistics.heap_bytes,
             heap_peak_bytes: self.statistics.heap.peak_bytes,
             heap_failures: self.statistics.heap.failures,
@@ -583,6 +587,7 @@ struct PlayReport {
     missed_frames: u64,
     seek_wait_ticks: u64,
     bytes_read: u64,
+    bytes_read_per_second: f64,
     heap_bytes: u64,
     heap_peak_bytes: u64,
     heap_failures: u64,
@@ -661,7 +666,8 @@ impl PlayReport {
         );
         text += &self.clip_text;
         text += &format!(
-            "heap: {} of {} at most\n",
+            "read: {} a second; heap: {} of {} at most\n",
+            units::bytes(self.bytes_read_per_second as u64),
             units::bytes(self.heap_peak_bytes),
             units::bytes(self.heap_bytes)
         );

@@ -27,6 +27,7 @@ fn check(json: &Value, files: usize) {
     ] {
         number(json, key);
     }
+    assert!(json["bytes_read_per_second"].as_f64().unwrap() > 0.0, "{json}");
     for key in ["p50", "p99", "max"] {
         assert!(json["tick_ms"][key].is_number(), "{json}");
     }
@@ -104,6 +105,22 @@ fn f16_attributes_apart_are_read_only_where_they_are_wanted() {
     let classic = "compile $IN -o $OUT --attributes-apart --preset classic";
     let refused = run_line(classic, &paths).expect(2);
     assert!(refused.error_line().contains("--attributes-apart"), "{}", refused.stderr);
+}
+
+#[test]
+fn frames_between_keys_are_not_read_for_distant_instances() {
+    let directory = tempfile::tempdir().unwrap();
+    let reel = compiled(directory.path(), "a_flag_wind.abc", "--preset fast");
+    let paths = [("$OUT", reel.as_path())];
+    let read = ["1", "2", "16"].map(|step| {
+        let line = format!("play $OUT --json --check --copies 20 --seconds 3 --loop --frame-step {step}");
+        let json = run_line(&line, &paths).expect(0).json();
+        check(&json, 1);
+        number(&json, "bytes_read")
+    });
+    assert!(read[2] < read[1] && read[1] < read[0], "{read:?}");
+    let refused = run_line("play $OUT --frame-step 3", &paths).expect(2);
+    assert!(refused.stderr.contains("1, 2, 16"), "{}", refused.stderr);
 }
 
 #[test]
