@@ -7,6 +7,7 @@ mod cli;
 mod clips;
 mod compiled;
 mod compressed;
+mod conformance;
 mod content;
 mod document;
 mod end_states;
