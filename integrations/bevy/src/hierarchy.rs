@@ -82,9 +82,20 @@ pub(crate) struct Entities {
     /// The entity above the nodes; `None` before the first frame.
     pub root: Option<Entity>,
     pub nodes: Vec<Entity>,
-    /// The surfaces, each with the number of its node.
-    pub surfaces: Vec<(Entity, usize)>,
+    pub surfaces: Vec<SpawnedSurface>,
     pub cameras: Vec<Entity>,
+}
+
+/// A surface as it was spawned.
+#[derive(Debug)]
+pub(crate) struct SpawnedSurface {
+    pub entity: Entity,
+    pub node: usize,
+    /// Its index in [`ReelInstance::meshes`], and that of its part.
+    pub mesh: usize,
+    pub part: usize,
+    /// The LOD level that it shows.
+    pub level: usize,
 }
 
 impl Entities {
@@ -102,15 +113,72 @@ pub(crate) struct ShownMesh {
     pub mesh: usize,
     /// The nodes that show it.
     pub nodes: Vec<usize>,
-    pub parts: PartMeshes,
+    /// Its LOD levels, of which the first is always there. The others are created when they are first shown.
+    pub levels: Vec<Option<ShownLevel>>,
+    /// The errors of the levels after the first, in object units.
+    pub errors: Vec<f32>,
+    /// One bit for each level that a surface shows, now and in the frame before.
+    pub levels_in_use: u8,
+    pub levels_before: u8,
     /// `true` if its vertices change.
     pub changes: bool,
     /// `true` if the card can compute it.
     pub is_computable: bool,
     /// `true` if it has no vertices at this moment.
     pub is_empty: bool,
+}
+
+/// A LOD level of a mesh.
+#[derive(Debug)]
+pub(crate) struct ShownLevel {
+    pub parts: PartMeshes,
     /// The frames around the moment that it shows, and the bits of the blend weight.
     pub moment: ([u32; 2], u32),
+}
+
+impl ShownLevel {
+    /// Creates the meshes of a level, as they are at a moment; those that do not change are shared.
+    pub fn create(
+        file: FileId,
+        (mesh, level): (&MeshFrame<'_>, usize),
+        runtime: &mut ReelRuntime,
+        meshes: &mut Assets<Mesh>,
+    ) -> Result<ShownLevel, Error> {
+        let moment = (mesh.frames(), mesh.blend().to_bits());
+        let key = (file, mesh.number(), level);
+        if let Some(shared) = runtime.shared.get(&key) {
+            return Ok(ShownLevel { parts: shared.clone(), moment });
+        }
+        runtime.vertices.read(mesh)?;
+        let build = |part: SurfacePart| {
+            let handle = meshes.add(runtime.vertices.build((mesh, level), &part));
+            (part, handle)
+        };
+        let parts: PartMeshes = parts(mesh).into_iter().map(build).collect();
+        if !changes(mesh) {
+            runtime.shared.insert(key, parts.clone());
+        }
+        Ok(ShownLevel { parts, moment })
+    }
+}
+
+impl ShownMesh {
+    /// Returns the meshes of the first level.
+    fn first_level(&self) -> &PartMeshes {
+        const NO_PARTS: &PartMeshes = &Vec::new();
+        self.levels.first().and_then(Option::as_ref).map_or(NO_PARTS, |level| &level.parts)
+    }
+
+    /// Returns the mesh that a surface shows.
+    pub fn mesh_of(&self, surface: &SpawnedSurface) -> Option<&Handle<Mesh>> {
+        let level = self.levels.get(surface.level)?.as_ref()?;
+        level.parts.get(surface.part).map(|(_, handle)| handle)
+    }
+}
+
+/// `true` if the vertices of a mesh change.
+fn changes(mesh: &MeshFrame<'_>) -> bool {
+    mesh.is_fluid() || mesh.record().streams.iter().any(|stream| stream.animated)
 }
 
 impl ReelInstance {
@@ -168,15 +236,17 @@ impl ReelInstance {
             let nodes = nodes.filter(|(_, node)| node.mesh == Some(number as u32)).map(|(node, _)| node);
             let nodes: Vec<usize> = nodes.collect();
             let Some(mesh) = mesh_of(view, &nodes) else { continue };
-            match create_parts(self.file, &mesh, runtime, meshes) {
-                Ok((parts, changes)) => self.meshes.push(ShownMesh {
+            match ShownLevel::create(self.file, (&mesh, 0), runtime, meshes) {
+                Ok(first) => self.meshes.push(ShownMesh {
                     mesh: number,
                     nodes,
-                    parts,
-                    changes,
-                    is_computable: changes && can_compute(&mesh),
+                    levels: [Some(first)].into_iter().chain((1..mesh.lod_count()).map(|_| None)).collect(),
+                    errors: (1..mesh.lod_count()).map(|level| mesh.lod(level).error).collect(),
+                    levels_in_use: 1,
+                    levels_before: 1,
+                    changes: changes(&mesh),
+                    is_computable: changes(&mesh) && can_compute(&mesh),
                     is_empty: mesh.vertex_count() == 0,
-                    moment: (mesh.frames(), mesh.blend().to_bits()),
                 }),
                 Err(error) => first = first.and(Err(error)),
             }
@@ -188,30 +258,6 @@ impl ReelInstance {
         }
         first
     }
-}
-
-/// Returns the meshes of all parts of a mesh, and whether they change; those that do not are shared.
-fn create_parts(
-    file: FileId,
-    mesh: &MeshFrame<'_>,
-    runtime: &mut ReelRuntime,
-    meshes: &mut Assets<Mesh>,
-) -> Result<(PartMeshes, bool), Error> {
-    let key = (file, mesh.number());
-    let changes = mesh.is_fluid() || mesh.record().streams.iter().any(|stream| stream.animated);
-    if let Some(shared) = runtime.shared.get(&key) {
-        return Ok((shared.clone(), changes));
-    }
-    runtime.vertices.read(mesh)?;
-    let build = |part: SurfacePart| {
-        let handle = meshes.add(runtime.vertices.build(mesh, &part));
-        (part, handle)
-    };
-    let parts: PartMeshes = parts(mesh).into_iter().map(build).collect();
-    if !changes {
-        runtime.shared.insert(key, parts.clone());
-    }
-    Ok((parts, changes))
 }
 
 /// Spawns the entities of a file.
@@ -235,12 +281,12 @@ impl Spawner<'_, '_, '_> {
             let spawned = self.commands.spawn((ReelNode { number }, name, place, ChildOf(parent))).id();
             out.nodes.push(spawned);
         }
-        for shown in &instance.meshes {
+        for (index, shown) in instance.meshes.iter().enumerate() {
             for &node in &shown.nodes {
                 let Some(mesh) = view.mesh(node) else { continue };
-                for part in &shown.parts {
-                    let surface = self.spawn_surface(out.nodes[node], (node, &mesh), part);
-                    out.surfaces.push((surface, node));
+                for (part, own) in shown.first_level().iter().enumerate() {
+                    let entity = self.spawn_surface(out.nodes[node], (node, &mesh), own);
+                    out.surfaces.push(SpawnedSurface { entity, node, mesh: index, part, level: 0 });
                 }
             }
         }
@@ -274,15 +320,20 @@ impl Spawner<'_, '_, '_> {
     }
 }
 
-/// Returns the parts of all meshes that the card can compute.
-fn card_meshes(meshes: &[ShownMesh]) -> Arc<[CardMesh]> {
+/// Returns the parts of all levels in use that the card can compute.
+pub(crate) fn card_meshes(meshes: &[ShownMesh]) -> Arc<[CardMesh]> {
     let part = |mesh: usize, (part, handle): &(SurfacePart, Handle<Mesh>)| {
         let vertices = part.vertices.clone()?;
         let vertices = vertices.start as u32..vertices.end as u32;
         Some(CardMesh { mesh, vertices, target: handle.id() })
     };
-    let computable = meshes.iter().filter(|shown| shown.is_computable);
-    computable.flat_map(|shown| shown.parts.iter().filter_map(|own| part(shown.mesh, own))).collect()
+    let of_mesh = |shown: &ShownMesh| {
+        let levels = shown.levels.iter().enumerate();
+        let used = levels.filter(|(level, _)| shown.levels_in_use >> level & 1 != 0);
+        let parts = used.filter_map(|(_, level)| level.as_ref()).flat_map(|level| &level.parts);
+        parts.filter_map(|own| part(shown.mesh, own)).collect::<Vec<CardMesh>>()
+    };
+    meshes.iter().filter(|shown| shown.is_computable).flat_map(of_mesh).collect()
 }
 
 /// Returns a mesh as the first of its nodes shows it that blends, or else the first that is visible, or any:

@@ -28,7 +28,8 @@
 //! ```
 //!
 //! A [`ReelCopy`] has the same entities, for crowds. A [`ReelSequence`] spawns players when they are due. A
-//! [`ReelClipPlayer`] moves the joints of a skeleton. Materials are found by name in [`ReelMaterials`].
+//! [`ReelClipPlayer`] moves the joints of a skeleton. Materials are found by name in [`ReelMaterials`]; levels of
+//! detail, fewer frames and stand-ins are chosen by distance, as [`ReelPolicy`] says.
 //! [`ReelReady`], [`ReelEnded`], [`ReelReplaced`] and [`ReelFailed`] are triggered on the entity.
 
 #![warn(missing_debug_implementations)]
@@ -38,6 +39,7 @@ mod camera;
 mod card;
 mod clips;
 mod diagnostics;
+mod distance;
 mod event;
 mod hierarchy;
 mod materials;
@@ -52,6 +54,7 @@ pub use asset::{Reel, ReelLoader};
 pub use camera::ReelCamera;
 pub use clips::{ReelClipPlayer, ReelJoint};
 pub use diagnostics::ReelDiagnosticsPlugin;
+pub use distance::ReelPolicy;
 pub use event::{ReelEnded, ReelFailed, ReelReady, ReelReplaced};
 pub use hierarchy::{ReelCopy, ReelInstance, ReelNode, ReelSurface};
 pub use materials::{DefaultReelMaterials, ReelMaterials};

@@ -3,6 +3,7 @@
 use crate::asset::{Reel, ReelLoader};
 use crate::card;
 use crate::clips::{play_clips, start_clips};
+use crate::distance::{apply_policies, choose_levels};
 use crate::event::{ReelEnded, ReelFailed, ReelReplaced, fail};
 use crate::hierarchy::{ReelCopy, ReelInstance};
 use crate::materials::PlainMaterial;
@@ -67,12 +68,13 @@ impl Plugin for MeshreelPlugin {
                         run_sequences,
                         start_players,
                         command_players,
+                        apply_policies,
                         tick,
                         report_events,
                     )
                         .chain()
                         .in_set(ReelSystems::Tick),
-                    (spawn_players, spawn_copies, show_frames, start_clips, play_clips)
+                    (spawn_players, spawn_copies, choose_levels, show_frames, start_clips, play_clips)
                         .chain()
                         .in_set(ReelSystems::Show),
                 ),

@@ -16,8 +16,8 @@ pub struct ReelRuntime {
     pub(crate) player: Player,
     files: HashMap<AssetId<Reel>, FileId>,
     pub(crate) entities: HashMap<InstanceId, Entity>,
-    /// The meshes that do not change, which all instances of a file share.
-    pub(crate) shared: HashMap<(FileId, usize), PartMeshes>,
+    /// The meshes that do not change, by file, mesh and LOD level: all instances of a file share them.
+    pub(crate) shared: HashMap<(FileId, usize, usize), PartMeshes>,
     /// The vertices of the mesh that was decoded last, on the way into meshes.
     pub(crate) vertices: Vertices,
     /// `true` if meshes can be computed on the card.
@@ -81,6 +81,6 @@ impl ReelRuntime {
 
     /// Drops the meshes that instances of a file share.
     pub(crate) fn forget_meshes(&mut self, file: FileId) {
-        self.shared.retain(|(of, _), _| *of != file);
+        self.shared.retain(|(of, _, _), _| *of != file);
     }
 }

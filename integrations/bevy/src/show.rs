@@ -4,7 +4,8 @@ use crate::camera::projection;
 use crate::card::{CardFrame, CardFrames};
 use crate::event::{ReelReady, fail};
 use crate::hierarchy::{
-    Entities, ReelCopy, ReelInstance, ReelNode, ShownMesh, Spawner, mesh_of, metres, transform,
+    Entities, ReelCopy, ReelInstance, ReelNode, ShownLevel, ShownMesh, Spawner, card_meshes, mesh_of, metres,
+    transform,
 };
 use crate::materials::{DefaultReelMaterials, PlainMaterial, ReelMaterials};
 use crate::runtime::ReelRuntime;
@@ -115,19 +116,28 @@ pub(crate) struct Parts<'w, 's> {
     nodes: Query<'w, 's, &'static mut Transform, With<ReelNode>>,
     visibilities: Query<'w, 's, &'static mut Visibility>,
     projections: Query<'w, 's, &'static mut Projection>,
+    meshes: Query<'w, 's, &'static mut Mesh3d>,
 }
 
 impl Parts<'_, '_> {
-    fn show(&mut self, entities: &Entities, states: &NodeStates) {
+    fn show(&mut self, entities: &Entities, states: &NodeStates, meshes: &[ShownMesh]) {
         for (number, place) in &states.moved {
             if let Ok(mut own) = self.nodes.get_mut(entities.nodes[*number]) {
                 own.set_if_neq(*place);
             }
         }
-        for (surface, node) in &entities.surfaces {
-            if let Ok(mut own) = self.visibilities.get_mut(*surface) {
-                let visible = states.visible[*node];
+        for surface in &entities.surfaces {
+            if let Ok(mut own) = self.visibilities.get_mut(surface.entity) {
+                let visible = states.visible[surface.node];
                 own.set_if_neq(if visible { Visibility::Inherited } else { Visibility::Hidden });
+            }
+            let shown = &meshes[surface.mesh];
+            if shown.levels.len() > 1
+                && let Ok(mut own) = self.meshes.get_mut(surface.entity)
+                && let Some(handle) = shown.mesh_of(surface)
+                && own.0 != *handle
+            {
+                own.0 = handle.clone();
             }
         }
         for (number, lens) in &states.lenses {
@@ -161,8 +171,8 @@ pub(crate) fn show_frames(
             fail(&mut commands, entity, &error);
         }
         let states = NodeStates::new(&view, &instance);
-        parts.show(&instance.entities, &states);
-        states_of.insert(root, states);
+        parts.show(&instance.entities, &states, &instance.meshes);
+        states_of.insert(root, (states, entity));
         if let Some(card) = &mut card
             && runtime.is_on_card(instance.file)
             && !instance.on_card.is_empty()
@@ -172,35 +182,55 @@ pub(crate) fn show_frames(
         }
     }
     for copy in &copies {
-        if let Some(states) = copy.copied.and_then(|root| states_of.get(&root)) {
-            parts.show(&copy.entities, states);
+        if let Some((states, player)) = copy.copied.and_then(|root| states_of.get(&root))
+            && let Ok((_, instance)) = players.get(*player)
+        {
+            parts.show(&copy.entities, states, &instance.meshes);
         }
     }
 }
 
-/// Writes the meshes that show another moment than before.
+/// Writes the meshes that show another moment than before, and creates those of LOD levels that are shown for the
+/// first time.
 fn write_meshes(
     instance: &mut ReelInstance,
     view: &FrameView<'_>,
     runtime: &mut ReelRuntime,
     meshes: &mut Assets<Mesh>,
 ) -> Result<(), Error> {
-    let on_card = runtime.is_on_card(instance.file);
-    let written = |shown: &&mut ShownMesh| shown.changes && !(on_card && shown.is_computable);
-    for shown in instance.meshes.iter_mut().filter(written) {
+    let (file, on_card) = (instance.file, runtime.is_on_card(instance.file));
+    let mut has_new_level = false;
+    for shown in &mut instance.meshes {
         let Some(mesh) = mesh_of(view, &shown.nodes) else { continue };
         let moment = (mesh.frames(), mesh.blend().to_bits());
-        if moment == shown.moment {
-            continue;
-        }
-        shown.moment = moment;
-        runtime.vertices.read(&mesh)?;
-        shown.is_empty = runtime.vertices.is_empty();
-        for (part, handle) in &shown.parts {
-            if let Some(mut out) = meshes.get_mut(handle) {
-                runtime.vertices.write(&mesh, part, &mut out);
+        let is_written = shown.changes && !(on_card && shown.is_computable);
+        let mut is_read = false;
+        for (number, level) in shown.levels.iter_mut().enumerate() {
+            if shown.levels_in_use >> number & 1 == 0 {
+                continue;
+            }
+            let Some(level) = level else {
+                *level = Some(ShownLevel::create(file, (&mesh, number), runtime, meshes)?);
+                (has_new_level, is_read) = (true, true);
+                continue;
+            };
+            if !is_written || level.moment == moment {
+                continue;
+            }
+            level.moment = moment;
+            if !std::mem::replace(&mut is_read, true) {
+                runtime.vertices.read(&mesh)?;
+                shown.is_empty = runtime.vertices.is_empty();
+            }
+            for (part, handle) in &level.parts {
+                if let Some(mut out) = meshes.get_mut(handle) {
+                    runtime.vertices.write(&mesh, part, &mut out);
+                }
             }
         }
+    }
+    if has_new_level {
+        instance.on_card = card_meshes(&instance.meshes);
     }
     Ok(())
 }

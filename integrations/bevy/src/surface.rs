@@ -77,8 +77,8 @@ impl Vertices {
         Ok(())
     }
 
-    /// Creates the mesh of a part.
-    pub fn build(&self, mesh: &MeshFrame<'_>, part: &SurfacePart) -> Mesh {
+    /// Creates the mesh of a part, with the triangles of a LOD level.
+    pub fn build(&self, (mesh, level): (&MeshFrame<'_>, usize), part: &SurfacePart) -> Mesh {
         let topology = match mesh.record().particles {
             None => PrimitiveTopology::TriangleList,
             Some(points) if points.curves.is_none() => PrimitiveTopology::PointList,
@@ -91,6 +91,13 @@ impl Vertices {
             if topology != PrimitiveTopology::PointList {
                 out.insert_indices(Indices::U32(or_degenerate(Vec::new())));
             }
+        }
+        if let (Some(material), Some(range)) = (part.material, &part.vertices) {
+            let lod = mesh.lod(level);
+            let own =
+                lod.materials.get(material).map(|own| own.first as usize..(own.first + own.count) as usize);
+            let triangles = own.and_then(|own| lod.indices.get(own)).unwrap_or(&[]);
+            out.insert_indices(indices_from(triangles, range.start));
         }
         self.write(mesh, part, &mut out);
         out
@@ -109,20 +116,15 @@ impl Vertices {
         set(out, Mesh::ATTRIBUTE_UV_0, &self.uvs[0], &range);
         set(out, Mesh::ATTRIBUTE_UV_1, &self.uvs[1], &range);
         set(out, Mesh::ATTRIBUTE_COLOR, &self.colours, &range);
-        if part.vertices.is_none() || out.indices().is_none() {
-            let indices = match part.material {
-                Some(material) => {
-                    let all = mesh.material_indices(material).unwrap_or(&[]);
-                    Some(all.iter().map(|index| index - range.start as u32).collect())
-                }
-                None if out.primitive_topology() == PrimitiveTopology::LineList => {
-                    Some(line_indices(mesh.curves()))
-                }
-                None => None,
-            };
-            if let Some(indices) = indices {
-                out.insert_indices(Indices::U32(or_degenerate(indices)));
+        match (&part.vertices, part.material) {
+            (Some(_), _) => {}
+            (None, Some(material)) => {
+                out.insert_indices(indices_from(mesh.material_indices(material).unwrap_or(&[]), 0));
             }
+            (None, None) if out.primitive_topology() == PrimitiveTopology::LineList => {
+                out.insert_indices(Indices::U32(or_degenerate(line_indices(mesh.curves()))));
+            }
+            (None, None) => {}
         }
         if self.normals.is_empty() && part.material.is_some() {
             out.compute_smooth_normals();
@@ -143,6 +145,11 @@ where
     if let Some(values) = values.get(range.clone()) {
         out.insert_attribute(attribute, values.to_vec());
     }
+}
+
+/// Returns indices into the vertices from `first` on.
+fn indices_from(all: &[u32], first: usize) -> Indices {
+    Indices::U32(or_degenerate(all.iter().map(|index| index - first as u32).collect()))
 }
 
 /// Returns indices that draw nothing, of triangles or lines, in place of none: a material of a mesh whose

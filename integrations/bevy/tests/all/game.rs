@@ -34,6 +34,11 @@ pub fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0").join(name)
 }
 
+/// Returns a file of the conformance set.
+pub fn conformance(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/conformance").join(name)
+}
+
 /// Returns a decoder of a golden file at a frame.
 pub fn decoded(name: &str, frame: usize) -> FrameDecoder {
     let reel = bevy_meshreel::meshreel::Reel::open(golden(name), &Limits::default()).unwrap();
