@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # The C interface: the header is that of its sources; programs in C99 and C++17 are compiled and run against the shared
-# and the static library, and again with sanitizers; the listings of docs/ENGINES.md are compiled, run, and held against
-# the header; and what of the release workflow this machine can do is done. What is missing for a part is said, and the
-# part counts as skipped.
+# and the static library, and again with sanitizers; what they show of the conformance set is compared; and what of the
+# release workflow this machine can do is done. What is missing for a part is said, and the part counts as skipped.
 #   tests/c.sh [PROFILE]       release unless another profile of cargo's is named
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -32,7 +31,7 @@ for tool in "$cc" "$cxx" cargo; do
 done
 c99=("$cc" -g -O1 -std=c99 -Wall -Wextra -Werror -pedantic)
 cpp17=("$cxx" -g -O1 -std=c++17 -Wall -Wextra -Werror -pedantic -pthread)
-include=(-I "$root/bindings/c/include" -I "$examples" -I "$made")
+include=(-I "$root/bindings/c/include" -I "$examples")
 
 step "the header is that of its sources"
 cargo run --locked --quiet --manifest-path bindings/c/header/Cargo.toml --target-dir "$target/c/header" -- --check
@@ -65,32 +64,6 @@ if has nm && [ "$(uname)" = Linux ]; then
     fi
 fi
 
-# The listings: one block of each language in the document.
-awk '/^```cpp$/ {on = 1; next} /^```$/ {on = 0} on' docs/ENGINES.md > "$made/Listing.h"
-awk '/^```csharp$/ {on = 1; next} /^```$/ {on = 0} on' docs/ENGINES.md > "$made/Listing.cs"
-# Sizes and places of the C# structures as checks of the C ones, and their functions as names.
-awk '
-    BEGIN { print "#include \"support.h\"\n#include <stddef.h>\nint main(void) {" }
-    /StructLayout/ { split($0, part, "Size = "); size = part[2] + 0 }
-    /public struct mr_/ { name = $3; printf "    CHECK(sizeof(%s) == %d);\n", name, size; structs++ }
-    /\[FieldOffset\(/ {
-        split($0, part, /[()]/)
-        field = $NF
-        if ($(NF - 2) == "fixed") field = $NF
-        sub(/\[.*$/, "", field); sub(/;$/, "", field)
-        printf "    CHECK(offsetof(%s, %s) == %d);\n", name, field, part[2]
-        fields++
-    }
-    /public static extern/ && match($0, /mr_[a-z_]+\(/) {
-        printf "    CHECK((void *)(size_t)%s != NULL);\n", substr($0, RSTART, RLENGTH - 1)
-        functions++
-    }
-    END {
-        printf "    printf(\"%d structures, %d members, %d functions of C#\\n\");\n    return 0;\n}\n", structs, fields, functions
-        if (structs < 8 || fields < 60 || functions < 15) exit 1
-    }
-' "$made/Listing.cs" > "$made/layouts.c" || { echo "the C# listing was not understood" >&2 && exit 1; }
-
 # `build_and_run NAME LINKED FLAGS…`: compiles all programs, and runs them.
 build_and_run() {
     local name=$1 kind=$2 out=$made/$1 link
@@ -98,15 +71,13 @@ build_and_run() {
     link=("${dynamic[@]}")
     if [ "$kind" = static ]; then link=("${static[@]}"); fi
     mkdir -p "$out"
-    for program in digest play clips faults rigs; do
+    for program in digest play clips faults rigs conformance; do
         "${c99[@]}" "$@" "${include[@]}" "$examples/$program.c" "${link[@]}" -o "$out/$program"
     done
-    "${c99[@]}" "$@" "${include[@]}" "$made/layouts.c" "${link[@]}" -o "$out/layouts"
     "${cpp17[@]}" "$@" "${include[@]}" "$examples/wrapper.cpp" "${link[@]}" -o "$out/wrapper"
-    "${cpp17[@]}" "$@" "${include[@]}" -I "$examples/unreal" "$examples/unreal/driver.cpp" "${link[@]}" -o "$out/driver"
     tests/c_examples.sh "$out"
-    "$out/driver" "$golden/v0/flag_small.reel" "$golden/clips/random_access.reel"
-    "$out/layouts"
+    "$out/conformance" "$root/testdata/conformance" > "$out/shown.json"
+    if has python3; then python3 tools/conformance/check.py "$out/shown.json"; else skip conformance "no python3"; fi
 }
 
 step "programs with the shared library"

@@ -98,6 +98,11 @@ static void release_memory(void *user, void *block, size_t bytes) {
     free(own->block);
 }
 
+/* A profiler that counts ticks, all of which are on one thread. */
+static void begin_span(void *user, const char *name) { *(int *)user += strcmp(name, "meshreel tick") == 0; }
+
+static void end_span(void *user) { (void)user; }
+
 static void command(mr_player *player, uint64_t instance, uint32_t kind, uint32_t number, double a) {
     mr_command what;
     memset(&what, 0, sizeof what);
@@ -236,7 +241,17 @@ static void sequence(const char *path) {
 }
 
 int main(int count, char **arguments) {
+    int ticks = 0;
+    mr_profiler profiler;
+    profiler.size = sizeof profiler;
+    profiler.user = &ticks;
+    profiler.begin = begin_span;
+    profiler.end = NULL;
     OK(mr_check_version(MR_VERSION));
+    CHECK(mr_set_profiler(&profiler) == MR_STATUS_MISUSE);
+    profiler.end = end_span;
+    OK(mr_set_profiler(&profiler));
+    CHECK(mr_set_profiler(&profiler) == MR_STATUS_MISUSE);
     for (int i = 1; i < count; i++) {
         mr_player_options options;
         mr_player *player;
@@ -277,5 +292,6 @@ int main(int count, char **arguments) {
         sequence(arguments[i]);
         printf("played %s\n", arguments[i]);
     }
+    CHECK(count < 2 || ticks > 0);
     return 0;
 }

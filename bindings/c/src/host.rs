@@ -1,12 +1,13 @@
-//! Services that the host gives to a player: threads for its jobs, and the memory of its heap.
+//! Services of the host: threads for a player's jobs, the memory of its heap, and a profiler.
 
 use crate::pointers::shared;
 use crate::prefixed::{self, Prefixed};
 use crate::source::mr_job;
+use crate::status::{guard, mr_status};
 use meshreel::Error;
-use meshreel::stream::{Allocator, Job, Pool};
+use meshreel::stream::{Allocator, Job, Pool, Profiler, set_profiler};
 use std::alloc::Layout;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_void};
 
 /// The caller's threads, which decode instead of the player's own.
 #[repr(C)]
@@ -151,4 +152,73 @@ unsafe impl Allocator for HostMemory {
             unsafe { release(self.0.user, memory.cast(), layout.size()) }
         }
     }
+}
+
+/// A profiler of the host, such as Tracy or Unreal Insights: `begin` and `end` of spans whose names begin with
+/// `meshreel`: ticks and their parts, decoding, opening of files. Both are called on any thread, often; spans of a
+/// thread are nested. Neither may block or throw.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mr_profiler {
+    /// The size of this structure in bytes.
+    pub size: usize,
+    /// The first argument of the functions.
+    pub user: *mut c_void,
+    /// A span begins on this thread; the name is a static text.
+    pub begin: Option<unsafe extern "C" fn(user: *mut c_void, name: *const c_char)>,
+    /// The span that began last on this thread ends.
+    pub end: Option<unsafe extern "C" fn(user: *mut c_void)>,
+}
+
+// SAFETY: as for `mr_jobs`.
+unsafe impl Prefixed for mr_profiler {}
+
+struct HostProfiler(mr_profiler);
+
+// SAFETY: the caller guarantees that its functions can be called from any thread, several at once.
+unsafe impl Send for HostProfiler {}
+// SAFETY: as above.
+unsafe impl Sync for HostProfiler {}
+
+impl Profiler for HostProfiler {
+    fn begin(&self, name: &'static CStr) {
+        if let Some(begin) = self.0.begin {
+            // SAFETY: the caller's own function and argument.
+            unsafe { begin(self.0.user, name.as_ptr()) }
+        }
+    }
+
+    fn end(&self) {
+        if let Some(end) = self.0.end {
+            // SAFETY: as above.
+            unsafe { end(self.0.user) }
+        }
+    }
+}
+
+/// Sets the profiler of the process, which stays to its end. There can be only one.
+///
+/// # Safety
+/// `profiler` is as large as its `size` says; its functions and `user` stay valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_set_profiler(profiler: *const mr_profiler) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        unsafe { shared(profiler.cast::<usize>(), "the profiler") }?;
+        let none = mr_profiler {
+            size: size_of::<mr_profiler>(),
+            user: std::ptr::null_mut(),
+            begin: None,
+            end: None,
+        };
+        // SAFETY: as above.
+        let profiler = unsafe { prefixed::read(profiler, none, "the profiler") }?;
+        if profiler.begin.is_none() || profiler.end.is_none() {
+            return Err(Error::misuse("the profiler lacks `begin` or `end`"));
+        }
+        match set_profiler(Box::leak(Box::new(HostProfiler(profiler)))) {
+            true => Ok(()),
+            false => Err(Error::misuse("this process has a profiler already, which stays")),
+        }
+    })
 }

@@ -1,6 +1,6 @@
 //! The C interface of meshreel: files, frames, a player, clips, and the work of a graphics card, behind
 //! opaque handles. `include/meshreel.h` is generated from this crate, including its documentation, and begins
-//! with the rules that hold for all functions; `docs/ENGINES.md` has worked listings.
+//! with the rules that hold for all functions; `docs/ENGINES.md` begins with a first program.
 //!
 //! No panic crosses the interface: every function catches it, and returns [`status::mr_status::Panic`].
 #![allow(unsafe_code)] // It is made of the caller's pointers.
