@@ -1014,6 +1014,20 @@ typedef struct mr_gpu_place {
     uint32_t is_new;
 } mr_gpu_place;
 
+/* A profiler of the host, such as Tracy or Unreal Insights: `begin` and `end` of spans whose names begin with
+   `meshreel`: ticks and their parts, decoding, opening of files. Both are called on any thread, often; spans of a
+   thread are nested. Neither may block or throw. */
+typedef struct mr_profiler {
+    /* The size of this structure in bytes. */
+    size_t size;
+    /* The first argument of the functions. */
+    void *user;
+    /* A span begins on this thread; the name is a static text. */
+    void (*begin)(void *user, const char *name);
+    /* The span that began last on this thread ends. */
+    void (*end)(void *user);
+} mr_profiler;
+
 /* The distances at which LOD levels end. */
 typedef struct mr_lod_distances {
     /* The distance at which level i ends, ascending; infinite for levels without an end. */
@@ -2041,6 +2055,11 @@ mr_status mr_gpu_ring_begin(struct mr_gpu_ring *ring);
 
    Must hold: `ring` is a valid ring; `out` is valid for one write. */
 mr_status mr_gpu_ring_ask(struct mr_gpu_ring *ring, uint32_t frame, struct mr_gpu_place *out);
+
+/* Sets the profiler of the process, which stays to its end. There can be only one.
+
+   Must hold: `profiler` is as large as its `size` says; its functions and `user` stay valid. */
+mr_status mr_set_profiler(const struct mr_profiler *profiler);
 
 /* Computes distances from the visible size of the levels' errors: each level begins at the distance from
    which on its error covers at most `pixels` pixels. `errors` are those of levels 1, 2 and so on
