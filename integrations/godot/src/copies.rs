@@ -53,7 +53,8 @@ impl INode3D for ReelCopies3D {
     }
 
     fn process(&mut self, _delta: f64) {
-        let Some(mut source) = self.source.clone().filter(|source| source.is_instance_valid()) else {
+        // One that was freed must not be cloned.
+        let Some(mut source) = self.source.as_ref().filter(|source| source.is_instance_valid()).cloned() else {
             return self.clear();
         };
         if self.base().is_visible_in_tree() {

@@ -156,7 +156,7 @@ impl INode3D for ReelInstance3D {
         if self.id != Some(id) {
             return;
         }
-        if let Some(nodes) = &self.nodes {
+        if let Some(nodes) = &mut self.nodes {
             nodes.show_root(!is_stopped);
         }
         if let Some(shown) = shown {

@@ -99,10 +99,9 @@ impl FileNodes {
     }
 
     /// Shows or hides all nodes.
-    pub(crate) fn show_root(&self, visible: bool) {
-        let mut root = self.root.clone();
-        if root.is_instance_valid() && root.is_visible() != visible {
-            root.set_visible(visible);
+    pub(crate) fn show_root(&mut self, visible: bool) {
+        if self.root.is_instance_valid() && self.root.is_visible() != visible {
+            self.root.set_visible(visible);
         }
     }
 
@@ -160,6 +159,8 @@ impl FileNodes {
     /// Frees all nodes.
     pub(crate) fn free(mut self) {
         if self.root.is_instance_valid() {
+            // They are freed at the end of the frame; until then, others may need the name.
+            self.root.set_name("Freed");
             self.root.queue_free();
         }
     }
