@@ -239,7 +239,7 @@ namespace Meshreel
                     clips.Name + ": no clip " + clip + " among " + clips.Count + " clips");
             }
             if (transforms == null && !FindJoints(clips[number].Skeleton)) return;
-            if (now != null && clips[number].Skeleton != now.Info.Skeleton)
+            if (now != null && !HasSameJoints(clips[number].Skeleton, now.Info.Skeleton))
                 throw new ReelException(ReelStatus.Misuse, clips.Name + ": clip " + clip + " is of another skeleton");
             var next = new PlayedClip(clips, number);
             if (before != null) before.Dispose();
@@ -250,6 +250,15 @@ namespace Meshreel
             faded = 0;
             hasEnded = false;
             if (rate < 0) now.Seconds = now.Info.Duration;
+        }
+
+        bool HasSameJoints(int a, int b)
+        {
+            if (a == b) return true;
+            string[] names = clips.Joints(a), others = clips.Joints(b);
+            bool same = names.Length == others.Length;
+            for (int i = 0; same && i < names.Length; i++) same = names[i] == others[i];
+            return same;
         }
 
         bool FindJoints(int skeleton)

@@ -15,7 +15,7 @@ namespace UnityEngine
         internal bool isDestroyed;
         static int lastId;
         readonly int id = ++lastId;
-        public string name { get; set; }
+        public virtual string name { get; set; }
         public HideFlags hideFlags { get; set; }
         public int GetInstanceID() { return id; }
         static bool IsNull(Object o) { return ReferenceEquals(o, null) || o.isDestroyed; }
@@ -41,6 +41,7 @@ namespace UnityEngine
     public class Component : Object
     {
         public GameObject gameObject { get; internal set; }
+        public override string name { get { return gameObject.name; } set { gameObject.name = value; } }
         public Transform transform { get { return gameObject.transform; } }
         public T GetComponent<T>() where T : class { return gameObject.GetComponent<T>(); }
         public bool TryGetComponent<T>(out T found) where T : class { found = GetComponent<T>(); return found != null; }
