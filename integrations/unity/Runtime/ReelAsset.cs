@@ -1,3 +1,4 @@
+using System.IO;
 using UnityEngine;
 
 namespace Meshreel
@@ -9,6 +10,7 @@ namespace Meshreel
         [SerializeField, HideInInspector] string streamedPath = "";
         [SerializeField, HideInInspector] string projectPath = "";
         [SerializeField, HideInInspector] string report = "";
+        [SerializeField, HideInInspector] double duration;
 
         /// <summary>The content of the file, if it is a part of the asset; otherwise null.</summary>
         public byte[] Bytes
@@ -35,6 +37,13 @@ namespace Meshreel
             get { return report; }
         }
 
+        /// <summary>Seconds from the first frame to the last; 0 if the importer does not know.</summary>
+        public double Duration
+        {
+            get { return duration; }
+            set { duration = value; }
+        }
+
         /// <summary>Sets the content. Importers call it.</summary>
         public void Set(byte[] content, string pathToStream, string pathInProject, string compilerReport)
         {
@@ -50,8 +59,9 @@ namespace Meshreel
         {
             get
             {
-                if (Application.isEditor && projectPath.Length > 0 && System.IO.File.Exists(projectPath))
-                    return projectPath;
+                // Paths of a project are relative to its folder, which is the current one of the editor.
+                if (Application.isEditor && projectPath.Length > 0 && File.Exists(projectPath))
+                    return Path.GetFullPath(projectPath);
                 return streamedPath.Length > 0 ? streamedPath : null;
             }
         }

@@ -170,7 +170,7 @@ namespace Meshreel
 
         void Set(ReelAsset newAsset, string newPath)
         {
-            bool enabledNow = isActiveAndEnabled;
+            bool enabledNow = isActiveAndEnabled && Application.isPlaying;
             if (enabledNow) OnDisable();
             asset = newAsset;
             path = newPath ?? "";

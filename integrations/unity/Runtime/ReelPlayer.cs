@@ -104,6 +104,7 @@ namespace Meshreel
         SharedFile file;
         ulong instance;
         ReelView view;
+        ReelPreview preview;
         bool hasEnded;
         bool hasFollowed;
         bool cannotShow;
@@ -312,11 +313,39 @@ namespace Meshreel
             hasFollowed = true;
         }
 
+        /// <summary>Shows a time in the editor, without a game. Returns false, and logs why, if the file cannot be
+        /// opened.</summary>
+        public bool Preview(double seconds)
+        {
+            if (preview == null || preview.View == null)
+            {
+                try
+                {
+                    preview = new ReelPreview(asset, path, transform, materials);
+                }
+                catch (ReelException error)
+                {
+                    ((ITicked)this).Fail(error.Message);
+                    return false;
+                }
+            }
+            preview.Show(seconds);
+            return true;
+        }
+
+        /// <summary>Destroys what a preview has created.</summary>
+        public void EndPreview()
+        {
+            if (preview != null) preview.Dispose();
+            preview = null;
+        }
+
         void Set(ReelAsset newAsset, string newPath)
         {
-            bool enabledNow = isActiveAndEnabled;
+            bool enabledNow = isActiveAndEnabled && Application.isPlaying;
             if (enabledNow) OnDisable();
             DestroyView();
+            EndPreview();
             asset = newAsset;
             path = newPath ?? "";
             lastError = null;
@@ -368,6 +397,7 @@ namespace Meshreel
 
         void OnDestroy()
         {
+            EndPreview();
             DestroyView();
         }
 

@@ -87,7 +87,10 @@ namespace Meshreel
         public static ReelView Create(ReelDecoder decoder, Transform parent, ReelMaterials materials)
         {
             IntPtr frame = decoder.Decode(0);
-            var view = new ReelView(decoder.File, frame, parent, new ReelViewOptions { Materials = materials });
+            var view = new ReelView(decoder.File, frame, parent, new ReelViewOptions
+            {
+                Materials = materials, Flags = HideFlags.DontSave,
+            });
             view.Show(frame);
             return view;
         }
