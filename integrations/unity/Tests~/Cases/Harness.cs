@@ -168,6 +168,11 @@ namespace Meshreel.Tests
                 Console.Write(Layouts.Program());
                 return 0;
             }
+            if (arguments.Length == 1 && arguments[0] == "--public")
+            {
+                foreach (string method in PublicMethods.All().Distinct()) Console.WriteLine(method);
+                return 0;
+            }
             Game.Golden = arguments[0];
             Game.Made = arguments[1] == "-" ? null : arguments[1];
             string[] names = arguments.Skip(2).ToArray();

@@ -225,6 +225,41 @@ namespace Meshreel.Tests
         }
 
         [Test]
+        public static void HandlersThatAreRemoved()
+        {
+            int called = 0;
+            Action<ReelPlayer> handler = p => called++;
+            Action<ReelPlayer, string> failed = (p, message) => called++;
+            ReelPlayer player = Game.Player("/no/such/file.reel", p =>
+            {
+                p.Ready += handler;
+                p.Ended += handler;
+                p.Replaced += handler;
+                p.Failed += failed;
+                p.Ready -= handler;
+                p.Ended -= handler;
+                p.Replaced -= handler;
+                p.Failed -= failed;
+            });
+            Game.Until(() => player.Error != null, "an error");
+            Action<ReelClipPlayer> clip = p => called++;
+            Action<ReelClipPlayer, string> text = (p, message) => called++;
+            var clips = new GameObject("clips").AddComponent<ReelClipPlayer>();
+            clips.Ready += clip;
+            clips.Ended += clip;
+            clips.MarkerPassed += text;
+            clips.Failed += text;
+            clips.Ready -= clip;
+            clips.Ended -= clip;
+            clips.MarkerPassed -= text;
+            clips.Failed -= text;
+            clips.Path = "/no/such/clips.reel";
+            Check.Equal(clips.Path, "/no/such/clips.reel", "Path");
+            Game.Until(() => clips.Error != null, "an error");
+            Check.Equal(called, 0, "handlers that were removed");
+        }
+
+        [Test]
         public static void HandlersThatDestroy()
         {
             ReelPlayer first = null, second = null, third = null;

@@ -210,6 +210,9 @@ namespace UnityEngine
         public void SetInt(int id, int value) { ints[id] = value; }
     }
 
+    public enum LightType { Spot, Directional, Point }
+    public sealed class Light : Behaviour { public LightType type { get; set; } }
+
     public sealed class Camera : Behaviour
     {
         public static Camera main { get; set; }

@@ -79,6 +79,16 @@ namespace UnityEngine
         public float x, y, z, w;
         public Quaternion(float x, float y, float z, float w) { this.x = x; this.y = y; this.z = z; this.w = w; }
         public static Quaternion identity { get { return new Quaternion(0, 0, 0, 1); } }
+        /// About z, then x, then y, in degrees.
+        public static Quaternion Euler(float x, float y, float z)
+        {
+            return About(1, y) * About(0, x) * About(2, z);
+        }
+        static Quaternion About(int axis, float degrees)
+        {
+            float s = (float)Math.Sin(degrees * Math.PI / 360), c = (float)Math.Cos(degrees * Math.PI / 360);
+            return new Quaternion(axis == 0 ? s : 0, axis == 1 ? s : 0, axis == 2 ? s : 0, c);
+        }
         public static Quaternion operator *(Quaternion a, Quaternion b)
         {
             return new Quaternion(

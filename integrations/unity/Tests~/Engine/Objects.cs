@@ -71,6 +71,7 @@ namespace UnityEngine
         readonly List<Component> components = new List<Component>();
         bool active = true;
         public int layer { get; set; }
+        public string tag { get; set; }
         public Transform transform { get; private set; }
         public bool activeSelf { get { return active; } }
         public bool activeInHierarchy
@@ -142,7 +143,11 @@ namespace UnityEngine
             get { return localToWorldMatrix.MultiplyPoint3x4(Vector3.zero); }
             set { if (parent != null) throw new NotSupportedException(); localPosition = value; }
         }
-        public Quaternion rotation { get { return parent == null ? localRotation : parent.rotation * localRotation; } }
+        public Quaternion rotation
+        {
+            get { return parent == null ? localRotation : parent.rotation * localRotation; }
+            set { if (parent != null) throw new NotSupportedException(); localRotation = value; }
+        }
         public Vector3 forward { get { return rotation * Vector3.forward; } }
         public Vector3 lossyScale
         {
