@@ -154,9 +154,9 @@ unsafe impl Allocator for HostMemory {
     }
 }
 
-/// A profiler of the host, such as Tracy or Unreal Insights: `begin` and `end` of spans whose names begin with
-/// `meshreel`: ticks and their parts, decoding, opening of files. Both are called on any thread, often; spans of a
-/// thread are nested. Neither may block or throw.
+/// A profiler of the host, such as Tracy or Unreal Insights: `begin` and `end` of spans whose names begin
+/// with `meshreel`: ticks and their parts, decoding, opening of files. Both are called on any thread, often;
+/// spans of a thread are nested. Neither may block or throw.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_profiler {

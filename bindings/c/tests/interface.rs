@@ -1,5 +1,5 @@
-//! The interface as C sees it, called from here: golden files to the same bits, bad input, and that header and
-//! workflow say what the sources do. `tests/c.sh` does the same from C.
+//! The interface as C sees it, called from here: golden files to the same bits, bad input, and that header
+//! and workflow say what the sources do. `tests/c.sh` does the same from C.
 #![allow(unsafe_code)] // It calls as C does.
 
 use meshreel_c::command::{mr_command, mr_command_kind};

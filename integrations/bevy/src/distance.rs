@@ -14,13 +14,14 @@ use meshreel::policy::{
 /// by [`ReelPolicy::DEFAULT_PIXELS`], and nothing else changes.
 #[derive(Component, Clone, Debug)]
 pub struct ReelPolicy {
-    /// The largest visible error of a level of detail, in pixels. Files have levels if they were compiled with
-    /// `--lod`.
+    /// The largest visible error of a level of detail, in pixels. Files have levels if they were compiled
+    /// with `--lod`.
     pub lod_pixels: f32,
-    /// Distances in metres: beyond [`Policy::stand_in_beyond`] the stand-in is shown and nothing is streamed, beyond
-    /// [`Policy::half_rate_beyond`] and [`Policy::keys_beyond`] fewer frames are read and decoded.
+    /// Distances in metres: beyond [`Policy::stand_in_beyond`] the stand-in is shown and nothing is streamed,
+    /// beyond [`Policy::half_rate_beyond`] and [`Policy::keys_beyond`] fewer frames are read and decoded.
     pub policy: Policy,
-    /// An entity that is shown instead when the player and all its copies are too far, or nothing is decoded yet.
+    /// An entity that is shown instead when the player and all its copies are too far, or nothing is decoded
+    /// yet.
     pub stand_in: Option<Entity>,
     /// The decision of the frame before.
     decided: Decision,
@@ -60,8 +61,8 @@ pub(crate) struct Eyes<'w, 's> {
     cameras: Query<'w, 's, (&'static Camera, &'static Projection, &'static GlobalTransform)>,
 }
 
-/// A camera: where it is, and the pixels of a length of one metre at a distance of one metre; for one that shows
-/// everything in the same size, at any distance.
+/// A camera: where it is, and the pixels of a length of one metre at a distance of one metre; for one that
+/// shows everything in the same size, at any distance.
 struct Eye {
     at: Vec3,
     pixels: f32,
@@ -113,7 +114,7 @@ pub(crate) fn choose_levels(
     for (instance, policy) in &mut players {
         let pixels = policy.map_or(ReelPolicy::DEFAULT_PIXELS, |policy| policy.lod_pixels);
         let instance = instance.into_inner();
-        for shown in instance.meshes.iter_mut().filter(|shown| shown.levels.len() > 1) {
+        for shown in instance.meshes.iter_mut().filter(|shown| shown.lod_levels.len() > 1) {
             shown.levels_before = std::mem::take(&mut shown.levels_in_use);
         }
         choose(&eyes, pixels, &mut instance.entities, &mut instance.meshes, &bounds);
@@ -139,7 +140,7 @@ pub(crate) fn choose_levels(
 fn choose(eyes: &[Eye], pixels: f32, entities: &mut Entities, meshes: &mut [ShownMesh], bounds: &Bounds) {
     for surface in &mut entities.surfaces {
         let shown = &mut meshes[surface.mesh];
-        if shown.levels.len() < 2 {
+        if shown.lod_levels.len() < 2 {
             continue;
         }
         if let Ok((place, own)) = bounds.get(surface.entity) {
@@ -149,7 +150,7 @@ fn choose(eyes: &[Eye], pixels: f32, entities: &mut Entities, meshes: &mut [Show
             };
             let nearest = eyes.iter().map(per_pixel).fold(f32::INFINITY, f32::min);
             let ends = LodDistances::from_errors(&shown.errors, largest_scale(place), &ONE_PIXEL, pixels);
-            surface.level = ends.level(nearest, surface.level).min(shown.levels.len() - 1);
+            surface.level = ends.level(nearest, surface.level).min(shown.lod_levels.len() - 1);
         }
         shown.levels_in_use |= 1 << surface.level;
     }

@@ -114,7 +114,7 @@ pub(crate) struct ShownMesh {
     /// The nodes that show it.
     pub nodes: Vec<usize>,
     /// Its LOD levels, of which the first is always there. The others are created when they are first shown.
-    pub levels: Vec<Option<ShownLevel>>,
+    pub lod_levels: Vec<Option<ShownLevel>>,
     /// The errors of the levels after the first, in object units.
     pub errors: Vec<f32>,
     /// One bit for each level that a surface shows, now and in the frame before.
@@ -166,12 +166,12 @@ impl ShownMesh {
     /// Returns the meshes of the first level.
     fn first_level(&self) -> &PartMeshes {
         const NO_PARTS: &PartMeshes = &Vec::new();
-        self.levels.first().and_then(Option::as_ref).map_or(NO_PARTS, |level| &level.parts)
+        self.lod_levels.first().and_then(Option::as_ref).map_or(NO_PARTS, |level| &level.parts)
     }
 
     /// Returns the mesh that a surface shows.
     pub fn mesh_of(&self, surface: &SpawnedSurface) -> Option<&Handle<Mesh>> {
-        let level = self.levels.get(surface.level)?.as_ref()?;
+        let level = self.lod_levels.get(surface.level)?.as_ref()?;
         level.parts.get(surface.part).map(|(_, handle)| handle)
     }
 }
@@ -240,7 +240,10 @@ impl ReelInstance {
                 Ok(first) => self.meshes.push(ShownMesh {
                     mesh: number,
                     nodes,
-                    levels: [Some(first)].into_iter().chain((1..mesh.lod_count()).map(|_| None)).collect(),
+                    lod_levels: [Some(first)]
+                        .into_iter()
+                        .chain((1..mesh.lod_count()).map(|_| None))
+                        .collect(),
                     errors: (1..mesh.lod_count()).map(|level| mesh.lod(level).error).collect(),
                     levels_in_use: 1,
                     levels_before: 1,
@@ -328,7 +331,7 @@ pub(crate) fn card_meshes(meshes: &[ShownMesh]) -> Arc<[CardMesh]> {
         Some(CardMesh { mesh, vertices, target: handle.id() })
     };
     let of_mesh = |shown: &ShownMesh| {
-        let levels = shown.levels.iter().enumerate();
+        let levels = shown.lod_levels.iter().enumerate();
         let used = levels.filter(|(level, _)| shown.levels_in_use >> level & 1 != 0);
         let parts = used.filter_map(|(_, level)| level.as_ref()).flat_map(|level| &level.parts);
         parts.filter_map(|own| part(shown.mesh, own)).collect::<Vec<CardMesh>>()

@@ -28,8 +28,8 @@
 //! ```
 //!
 //! A [`ReelCopy`] has the same entities, for crowds. A [`ReelSequence`] spawns players when they are due. A
-//! [`ReelClipPlayer`] moves the joints of a skeleton. Materials are found by name in [`ReelMaterials`]; levels of
-//! detail, fewer frames and stand-ins are chosen by distance, as [`ReelPolicy`] says.
+//! [`ReelClipPlayer`] moves the joints of a skeleton. Materials are found by name in [`ReelMaterials`];
+//! levels of detail, fewer frames and stand-ins are chosen by distance, as [`ReelPolicy`] says.
 //! [`ReelReady`], [`ReelEnded`], [`ReelReplaced`] and [`ReelFailed`] are triggered on the entity.
 
 #![warn(missing_debug_implementations)]

@@ -132,7 +132,7 @@ impl Parts<'_, '_> {
                 own.set_if_neq(if visible { Visibility::Inherited } else { Visibility::Hidden });
             }
             let shown = &meshes[surface.mesh];
-            if shown.levels.len() > 1
+            if shown.lod_levels.len() > 1
                 && let Ok(mut own) = self.meshes.get_mut(surface.entity)
                 && let Some(handle) = shown.mesh_of(surface)
                 && own.0 != *handle
@@ -190,8 +190,8 @@ pub(crate) fn show_frames(
     }
 }
 
-/// Writes the meshes that show another moment than before, and creates those of LOD levels that are shown for the
-/// first time.
+/// Writes the meshes that show another moment than before, and creates those of LOD levels that are shown for
+/// the first time.
 fn write_meshes(
     instance: &mut ReelInstance,
     view: &FrameView<'_>,
@@ -205,7 +205,7 @@ fn write_meshes(
         let moment = (mesh.frames(), mesh.blend().to_bits());
         let is_written = shown.changes && !(on_card && shown.is_computable);
         let mut is_read = false;
-        for (number, level) in shown.levels.iter_mut().enumerate() {
+        for (number, level) in shown.lod_levels.iter_mut().enumerate() {
             if shown.levels_in_use >> number & 1 == 0 {
                 continue;
             }

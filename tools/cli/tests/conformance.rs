@@ -1,8 +1,9 @@
-//! Tests of the conformance set, `testdata/conformance`: what the runtime shows of it equals the numbers of its
-//! sources, whether compiled now or when it was made.
+//! Tests of the conformance set, `testdata/conformance`: what the runtime shows of it equals the numbers of
+//! its sources, whether compiled now or when it was made.
 
 use meshreel::clip::{self, Query};
-use meshreel::{FrameDecoder, FramePair, FrameView, Limits, MeshFrame, Pace, Reel, Transform};
+use meshreel::time::FramePair;
+use meshreel::{FrameDecoder, FrameView, Limits, MeshFrame, Pace, Reel, Transform};
 use meshreel_testkit::python;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -182,7 +183,7 @@ fn differences_are_found() {
     wrong("normals", &|list| list.iter_mut().for_each(negate), "face against their normals");
     wrong("indices", &|list| list.chunks_mut(3).for_each(|t| t.swap(1, 2)), "triangles are turned");
     wrong("indices", &|list| list.truncate(list.len().saturating_sub(3)), "triangles, not");
-    wrong("uvs", &|list| list.chunks_mut(2).for_each(|uv| uv.swap(0, 1)), "uv [");
+    wrong("uvs", &|list| list.chunks_mut(2).for_each(|uv| uv.swap(0, 1)), "uv (");
     wrong("colours", &|list| list.chunks_mut(4).for_each(|c| c.swap(0, 2)), "colour [");
     wrong("widths", &|list| list.iter_mut().for_each(negate), "width ");
     wrong("levels", &|list| list.truncate(2), "levels of");

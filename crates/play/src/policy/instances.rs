@@ -224,8 +224,8 @@ impl Policy {
 }
 
 impl Decision {
-    /// Returns the commands for the clock of an instance: frames are left out or not, and if it does not play, its
-    /// beginning is in memory when it starts.
+    /// Returns the commands for the clock of an instance: frames are left out or not, and if it does not
+    /// play, its beginning is in memory when it starts.
     pub fn commands(&self, was: &Decision, clock: &Clock) -> impl Iterator<Item = Command> + use<> {
         let stream = match (was.stream, self.stream) {
             (false, true) if clock.stopped() => Some(Command::StreamAt(clock.position())),

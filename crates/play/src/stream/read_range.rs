@@ -41,9 +41,10 @@ pub(crate) fn choose_range(stream: &Stream, missing: MissingUnits, size: u64, no
     let gap = if stream.has_gaps() { 0 } else { MAX_GAP_BYTES };
     let near = |a: u32, b: u32| unit_start(stream, b).saturating_sub(unit_end(stream, a)) <= gap;
     let (first, mut last) = (missing.low, missing.low);
-    // All of it in one read, if that is not too much.
+    // All of it in one read, if that is not too much, and nothing lies between that nobody wants.
     let most = if size == 0 { 0 } else { 2 * size };
-    while last < missing.high && bytes(first, last + 1) <= most && near(last, last + 1) {
+    let joins = |place: u32| !stream.has_gaps() || wanted(place);
+    while last < missing.high && bytes(first, last + 1) <= most && near(last, last + 1) && joins(last + 1) {
         last += 1;
     }
     // Units at its end may be there already.

@@ -216,8 +216,8 @@ impl Stream {
         }
     }
 
-    /// `true` if bytes that nobody wants lie between its units: vertex attributes that are left out, or frames that
-    /// all instances leave out.
+    /// `true` if bytes that nobody wants lie between its units: vertex attributes that are left out, or
+    /// frames that all instances leave out.
     pub fn has_gaps(&self) -> bool {
         self.file.reel.attributes_apart() == (true, false) || self.leaves_frames_out()
     }

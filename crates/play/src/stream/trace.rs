@@ -1,12 +1,12 @@
-//! Spans for profilers: `tick` and its parts, `decode` of a unit, `open` of a file. They go to the profiler of
-//! the process, if it has one ([`set_profiler`]), and with the feature `tracing` to its subscriber. Where there is
-//! neither, a span costs an atomic load, and none allocates.
+//! Spans for profilers: `tick` and its parts, `decode` of a unit, `open` of a file. They go to the profiler
+//! of the process, if it has one ([`set_profiler`]), and with the feature `tracing` to its subscriber. Where
+//! there is neither, a span costs an atomic load, and none allocates.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
-/// A profiler of the caller's, such as an engine's. Spans of a thread are nested: each end belongs to the last
-/// begin of its thread.
+/// A profiler of the caller's, such as an engine's. Spans of a thread are nested: each end belongs to the
+/// last begin of its thread.
 pub trait Profiler: Sync {
     /// A span begins on this thread. Its name begins with `meshreel`.
     fn begin(&self, name: &'static CStr);

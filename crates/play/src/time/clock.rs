@@ -80,9 +80,9 @@ pub enum Command {
     StreamHere,
     /// Whether to interpolate between two frames (the default), or to show the earlier one.
     Interpolate(bool),
-    /// Shows every frame (1, the default), every second one (2), or every 16th (16), which are keys, and the last. The
-    /// others are neither read nor decoded: for distant instances. Other numbers count as the next smaller of these.
-    /// Only in files with temporal layers (presets `small` and `fast`).
+    /// Shows every frame (1, the default), every second one (2), or every 16th (16), which are keys, and the
+    /// last. The others are neither read nor decoded: for distant instances. Other numbers count as the next
+    /// smaller of these. Only in files with temporal layers (presets `small` and `fast`).
     FrameStep(u32),
 }
 

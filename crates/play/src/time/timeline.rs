@@ -19,8 +19,8 @@ pub(crate) const FLICKS_PER_SECOND: i64 = 705_600_000;
 pub(crate) const FRACTION_BITS: u32 = 32;
 /// The largest rate; larger ones are cut to it, so that no product overflows.
 const MAX_RATE: f64 = 65536.0;
-/// The frames of a file with temporal layers from one that is shown to the next, where some are left out: without
-/// the top layer, and keys alone.
+/// The frames of a file with temporal layers from one that is shown to the next, where some are left out:
+/// without the top layer, and keys alone.
 const STEPS: [u32; 2] = [2, KEY_INTERVAL];
 /// The longest time, about 50 years; longer ones are cut to it, so that a sum of a few does not overflow.
 const MAX_FLICKS: i64 = 1 << 60;
@@ -123,8 +123,8 @@ impl Timeline {
         Timeline { remaining: Some(Arc::new(remaining)), ..self }
     }
 
-    /// Returns the timeline of every `step`-th frame and the last, for the largest of [`STEPS`] that is not above
-    /// `step`; unchanged if there is none, or if no frame can be left out.
+    /// Returns the timeline of every `step`-th frame and the last, for the largest of [`STEPS`] that is not
+    /// above `step`; unchanged if there is none, or if no frame can be left out.
     pub(crate) fn with_step(&self, step: u32) -> Timeline {
         let chosen = STEPS.iter().rposition(|possible| *possible <= step);
         match (&self.remaining, chosen) {
