@@ -23,7 +23,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("meshreel", &["meshreel-codec", "meshreel-format"]),
     ("meshreel-gpu", &["meshreel"]),
     ("meshreel-c", &["meshreel", "meshreel-gpu"]),
+    ("meshreel-http", &["meshreel"]),
     ("bevy_meshreel", &["meshreel", "meshreel-gpu"]),
+    ("meshreel_godot", &["meshreel"]),
+    ("meshreel-unity-shaders", &[]),
     ("meshreel-c-header", &[]),
     ("meshreel-fbx-oracle", &[]),
     (

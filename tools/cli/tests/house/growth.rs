@@ -59,7 +59,7 @@ pub fn lines_of_code(path: &str, text: &str) -> usize {
         "py" | "sh" => {
             text.lines().filter(|line| !line.trim().is_empty() && !line.trim().starts_with('#')).count()
         }
-        "js" | "mjs" | "ts" | "wgsl" | "c" | "h" => filled(&code_of(text)),
+        "js" | "mjs" | "ts" | "wgsl" | "c" | "h" | "cpp" | "cs" => filled(&code_of(text)),
         _ => 0,
     }
 }
