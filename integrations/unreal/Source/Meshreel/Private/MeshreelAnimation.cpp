@@ -156,8 +156,9 @@ bool UMeshreelBoneCompressionCodec::Compress(const FCompressibleAnimData &Compre
     FMeshreelCompile Job;
     Job.Input = Input;
     Job.Output = Output;
-    Job.Options = FString::Printf(TEXT("--clips-only --tolerance %gcm --shell %gcm --codec %s"), double(Tolerance),
-                                  double(ShellDistance), bRandomAccess ? TEXT("random-access") : TEXT("auto"));
+    // The shell is a number in the unit of the file, metres.
+    Job.Options = FString::Printf(TEXT("--clips-only --tolerance %gcm --shell %g --codec %s"), double(Tolerance),
+                                  double(ShellDistance) / 100.0, bRandomAccess ? TEXT("random-access") : TEXT("auto"));
     FString Error;
     const bool bCompiled = FFileHelper::SaveArrayToFile(Source, *Input) && FMeshreelProgram::Compile(Job, Error) &&
                            FFileHelper::LoadFileToArray(Compiled, *Output);

@@ -139,6 +139,14 @@ FMeshreelReading UMeshreelAsset::GetReading(const mr_reel *Reel, bool bMotionVec
     Out.Axes = GetAxes(Properties);
     Out.bFlipV = bFlipV;
     Out.bMotionVectors = bMotionVectors;
+    for (uint32 Node = 0; Node < Properties.nodes; Node++)
+    {
+        mr_node_info NodeInfo = MeshreelSized<mr_node_info>();
+        if (FMeshreelLibrary::Ok(mr_reel_node(Reel, Node, &NodeInfo), Name) && NodeInfo.mesh != MR_NONE)
+        {
+            Out.Nodes.Add(Node);
+        }
+    }
     for (uint32 Mesh = 0; Mesh < Properties.meshes; Mesh++)
     {
         mr_mesh_info MeshInfo = MeshreelSized<mr_mesh_info>();

@@ -25,6 +25,19 @@ bool FMeshreelTrackDecoder::Open(UMeshreelAsset &Asset, uint32 InNode)
     return true;
 }
 
+bool FMeshreelTrackDecoder::IsShown() const
+{
+    size_t Count = 0;
+    TArray<uint8> Nodes;
+    if (!FMeshreelLibrary::Ok(mr_frame_visible(Shown, nullptr, 0, &Count), File->Name) || Node >= Count)
+    {
+        return false;
+    }
+    Nodes.SetNumZeroed(static_cast<int32>(Count));
+    return FMeshreelLibrary::Ok(mr_frame_visible(Shown, Nodes.GetData(), Count, &Count), File->Name) &&
+           Nodes[static_cast<int32>(Node)] != 0;
+}
+
 bool FMeshreelTrackDecoder::Decode(int32 Number, FGeometryCacheMeshData &Out)
 {
     if (Number < 0 || !Decoder.IsValid() ||
@@ -33,9 +46,10 @@ bool FMeshreelTrackDecoder::Decode(int32 Number, FGeometryCacheMeshData &Out)
     {
         return false;
     }
-    bVisible = Surface.Nodes.Num() > 0;
-    if (!bVisible)
+    bVisible = IsShown();
+    if (Surface.Nodes.Num() == 0)
     {
+        bVisible = false; // A fluid without triangles: what was there stays, but is not shown.
         return true;
     }
     const FMeshreelNodeMesh &Mesh = Surface.Nodes[0];

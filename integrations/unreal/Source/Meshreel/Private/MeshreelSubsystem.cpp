@@ -154,13 +154,15 @@ void UMeshreelSubsystem::AssetChanged(UMeshreelAsset *Asset)
     }
 }
 
-UMeshreelSubsystem::FFile *UMeshreelSubsystem::FindFile(uint64 Number)
+/** The file of an event, which may name an instance alone. */
+UMeshreelSubsystem::FFile *UMeshreelSubsystem::FindFile(const mr_event &Event)
 {
-    for (auto &Each : Files)
+    for (const FEntry &Entry : Entries)
     {
-        if (Each.Value.Number == Number)
+        FFile *File = Files.Find(Entry.Asset);
+        if (File != nullptr && (Event.file != 0 ? File->Number == Event.file : Entry.Instance == Event.instance))
         {
-            return &Each.Value;
+            return File;
         }
     }
     return nullptr;
@@ -232,7 +234,7 @@ void UMeshreelSubsystem::TakeEvents()
 
 void UMeshreelSubsystem::TakeEvent(const mr_event &Event)
 {
-    FFile *File = FindFile(Event.file);
+    FFile *File = FindFile(Event);
     const FString Name = File != nullptr && File->Asset.IsValid() ? File->Asset->GetDisplayName() : FString();
     FString Text(UTF8_TO_TCHAR(Event.text));
     if (Event.kind == MR_EVENT_KIND_REFUSED)

@@ -93,16 +93,18 @@ bool FMeshreelReader::Visible(const mr_frame *Frame, FMeshreelSurface &Out)
     Out.Nodes.Reset();
     States.Reset();
     uint32 Vertices = 0;
-    for (int32 Node = 0; Node < Shown.Num(); Node++)
+    for (const uint32 Node : Reading.Nodes)
     {
-        if (Shown[Node] == 0 || (OnlyNode != MR_NONE && static_cast<uint32>(Node) != OnlyNode))
+        const int32 Index = static_cast<int32>(Node);
+        // A single node is read whether it is visible or not: all of its frames then have the same vertices.
+        if (!Shown.IsValidIndex(Index) || (OnlyNode == MR_NONE ? Shown[Index] == 0 : Node != OnlyNode))
         {
             continue;
         }
         FNodeState State;
         State.Mesh = MeshreelSized<mr_mesh_state>();
-        if (!Ok(mr_frame_mesh(Frame, static_cast<uint32>(Node), &State.Mesh)) ||
-            !Ok(mr_frame_world(Frame, static_cast<uint32>(Node), State.World)))
+        if (!Ok(mr_frame_mesh(Frame, Node, &State.Mesh)) ||
+            !Ok(mr_frame_world(Frame, Node, State.World)))
         {
             return false;
         }
@@ -111,7 +113,7 @@ bool FMeshreelReader::Visible(const mr_frame *Frame, FMeshreelSurface &Out)
             continue; // Particles and curves have no triangles.
         }
         FMeshreelNodeMesh Mesh;
-        Mesh.Node = static_cast<uint32>(Node);
+        Mesh.Node = Node;
         Mesh.FirstVertex = Vertices;
         Mesh.NumVertices = State.Mesh.vertices;
         Vertices += State.Mesh.vertices;

@@ -25,6 +25,8 @@ class MESHREEL_API FMeshreelTrackDecoder
     bool IsVisible() const { return bVisible; }
 
   private:
+    bool IsShown() const;
+
     FMeshreelDecoder Decoder;
     const mr_frame *Shown = nullptr;
     FMeshreelOpenFilePtr File;

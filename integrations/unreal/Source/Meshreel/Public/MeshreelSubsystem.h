@@ -98,7 +98,7 @@ class MESHREEL_API UMeshreelSubsystem : public UTickableWorldSubsystem
 
     bool CreatePlayer();
     bool OpenFile(UMeshreelAsset &Asset, FFile &Out);
-    FFile *FindFile(uint64 Number);
+    FFile *FindFile(const mr_event &Event);
     void AssetChanged(UMeshreelAsset *Asset);
     void TellNewcomers();
     void TakeEvents();

@@ -64,6 +64,8 @@ struct FMeshreelReading
     /** The v of the file counts from the bottom, Unreal's from the top. */
     bool bFlipV = true;
     bool bMotionVectors = true;
+    /** The nodes that have meshes. */
+    TArray<uint32> Nodes;
     /** Material index of each material: the meshes' first ones, then material by material. */
     TArray<int32> FirstMaterialOfMesh;
     TArray<int32> MaterialSlots;
@@ -81,7 +83,7 @@ class MESHREEL_API FMeshreelReader
      */
     bool Read(const mr_frame *Frame, const FMeshreelSurface *Previous, const FString &File, FMeshreelSurface &Out);
 
-    /** As `Read`, for the mesh of one node; without nodes if it is not visible. */
+    /** As `Read`, for the mesh of one node, also where it is not visible. Without nodes if it has no triangles. */
     bool ReadNode(const mr_frame *Frame, uint32 Node, const FString &File, FMeshreelSurface &Out);
 
   private:
