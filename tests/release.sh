@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The parts of a release, made as the workflow makes them, and tested from the archive. Nothing is published.
 #   tests/release.sh           everything
-#   tests/release.sh PART…     crates, program, library, wheel, blender, web, versions, workflows,
+#   tests/release.sh PART…     crates, program, library, engines, wheel, blender, web, versions, workflows,
 #                              manifests, licences, sizes
 # What is missing for a part is said, and the part counts as skipped. Needs Rust, a C and C++ compiler, and
 # Python 3.11; for the npm package the target wasm32-unknown-unknown, Node and npm.
@@ -12,7 +12,7 @@ mkdir -p "$target/release-archives"
 archives=$(cd "$target/release-archives" && pwd)
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
-parts=${*:-crates program library wheel blender web versions workflows manifests licences sizes}
+parts=${*:-crates program library engines wheel blender web versions workflows manifests licences sizes}
 host=$(rustc -vV | sed -n 's/^host: //p')
 skipped=()
 
@@ -53,6 +53,13 @@ library() {
     step "library: the recipes of vcpkg and Conan"
     tools/release/recipes.sh "$archives/library"
     tests/release/recipes.sh "$archives/library"
+}
+
+engines() {
+    if [ ! -d "$archives/library" ]; then tools/release/library.sh "$archives/library"; fi
+    step "engines: packages for Unity, Unreal Engine and Godot with the library of this machine"
+    tools/release/engines.sh "$archives/engines" "$archives/library"
+    tests/release/engines.sh "$archives/engines"
 }
 
 wheel() {

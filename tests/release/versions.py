@@ -21,6 +21,10 @@ found = {
     'bindings/web/package.json': json.loads((ROOT / 'bindings/web/package.json').read_text())['version'],
     'bindings/web/package-lock.json': lock['version'],
     'bindings/web/package-lock.json, first package': lock['packages']['']['version'],
+    'integrations/bevy': toml('integrations/bevy/Cargo.toml')['package']['version'],
+    'integrations/godot': toml('integrations/godot/Cargo.toml')['package']['version'],
+    'integrations/unity': json.loads((ROOT / 'integrations/unity/package.json').read_text())['version'],
+    'integrations/unreal': json.loads((ROOT / 'integrations/unreal/Meshreel.uplugin').read_text())['VersionName'],
     'integrations/blender': toml('integrations/blender/meshreel_blender/blender_manifest.toml')['version'],
 }
 for name, dependency in workspace['dependencies'].items():

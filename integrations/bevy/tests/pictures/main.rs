@@ -5,7 +5,7 @@ mod studio;
 
 use bevy::prelude::*;
 use bevy_meshreel::meshreel::{Command, FrameDecoder, Limits, Reel};
-use studio::{SIZE, Studio, golden};
+use studio::{SIZE, Studio, path};
 
 /// The part of the larger of two areas that both have in common.
 fn overlap(a: &[bool], b: &[bool]) -> f64 {
@@ -16,7 +16,7 @@ fn overlap(a: &[bool], b: &[bool]) -> f64 {
 
 /// Returns the pixels whose centres the triangles of a frame cover, seen along −z within `bounds`.
 fn covered(file: &str, frame: usize, view: Rect) -> Vec<bool> {
-    let reel = Reel::open(golden(file), &Limits::default()).unwrap();
+    let reel = Reel::open(path(file), &Limits::default()).unwrap();
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(frame).unwrap();
     let mut out = vec![false; (SIZE * SIZE) as usize];
@@ -64,7 +64,7 @@ fn pixels_are_those_of_triangles(card: bool) {
         ("robot_small.reel", [9, 2]),
         ("snake_small.reel", [3, 20]),
     ] {
-        let reel = Reel::open(golden(file), &Limits::default()).unwrap();
+        let reel = Reel::open(path(file), &Limits::default()).unwrap();
         let view = studio.look_at(&reel);
         let entity = studio.show(file, |player| player.with(Command::GoToFrame(frames[0])));
         studio.wait(entity);
@@ -94,22 +94,63 @@ fn the_card_draws_frames_where_their_triangles_are() {
 /// not those that Bevy's mesh has in memory, which is as at first.
 #[test]
 fn the_card_draws_what_the_cpu_draws() {
+    lit_pictures_are_equal("flag_fast.reel", 0.61);
+}
+
+/// A level of detail is computed by the card as well.
+#[test]
+fn the_card_draws_levels_of_detail() {
+    lit_pictures_are_equal("levels.reel", 0.3);
+}
+
+fn lit_pictures_are_equal(file: &str, seconds: f64) {
     let pictures = [false, true].map(|card| {
         let mut studio = Studio::new(card)?;
         studio.light();
-        let reel = Reel::open(golden("flag_fast.reel"), &Limits::default()).unwrap();
-        studio.look_at(&reel);
-        let entity = studio.show("flag_fast.reel", |player| player);
+        let reel = Reel::open(path(file), &Limits::default()).unwrap();
+        match file {
+            // Far enough for a level.
+            "levels.reel" => studio.look_from(Vec3::new(2.0, 3.0, 4.0)),
+            _ => drop(studio.look_at(&reel)),
+        }
+        let entity = studio.show(file, |player| player);
         studio.wait(entity);
+        if file == "levels.reel" {
+            assert_eq!(studio.triangles(), 576);
+        }
         let before = studio.positions();
-        studio.player(entity).seek(0.61);
+        studio.player(entity).seek(seconds);
         studio.frames(5);
         assert_eq!(studio.positions() == before, card);
-        Some(studio.picture(&format!("lit.{card}.png")))
+        Some(studio.picture(&format!("lit.{file}.{card}.png")))
     });
     let [Some(cpu), Some(card)] = pictures else { return };
     let off = cpu.pixels().zip(card.pixels()).filter(|(a, b)| (0..3).any(|k| a.0[k].abs_diff(b.0[k]) > 2));
     assert_eq!(off.count(), 0);
     let shades: std::collections::BTreeSet<u8> = cpu.pixels().map(|pixel| pixel.0[0]).collect();
     assert!(shades.len() > 30, "it is lit: {shades:?}");
+}
+
+/// The sides of the lettered cube are where their letters say: +X is red, +Y green, +Z blue.
+#[test]
+fn the_cube_is_neither_turned_nor_mirrored() {
+    let Some(mut studio) = Studio::new(false) else { return };
+    studio.look_from(Vec3::new(3.0, 3.5, 4.0));
+    let entity = studio.show("cube.reel", |player| player);
+    studio.wait(entity);
+    let picture = studio.picture("cube.png");
+    let mean = |strongest: usize| {
+        let of_letters = picture.enumerate_pixels().filter(|(_, _, pixel)| {
+            let others = [(strongest + 1) % 3, (strongest + 2) % 3].map(|k| i32::from(pixel.0[k]));
+            others.iter().all(|other| i32::from(pixel.0[strongest]) - other > 60)
+        });
+        let (sum, count) = of_letters.fold((Vec2::ZERO, 0), |(sum, count), (x, y, _)| {
+            (sum + Vec2::new(x as f32, y as f32), count + 1)
+        });
+        assert!(count > 100, "letters of colour {strongest}: {count}");
+        sum / count as f32
+    };
+    let [red, green, blue] = [0, 1, 2].map(mean);
+    assert!(green.y < red.y && green.y < blue.y, "{red} {green} {blue}");
+    assert!(blue.x < red.x, "{red} {green} {blue}");
 }

@@ -35,21 +35,29 @@ struct Ready(Vec<Entity>);
 #[derive(Resource, Default)]
 struct Taken(Option<BevyImage>);
 
-/// Returns a file of the repository's golden files.
-pub fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0").join(name)
+/// The folder of the repository's files.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata");
+
+/// Returns the path of a golden file, or of one of the conformance set, below the folder of files.
+fn below(name: &str) -> String {
+    let golden = format!("golden/v0/{name}");
+    if Path::new(FOLDER).join(&golden).exists() { golden } else { format!("conformance/{name}") }
+}
+
+/// Returns the path of a golden file, or of one of the conformance set.
+pub fn path(name: &str) -> PathBuf {
+    Path::new(FOLDER).join(below(name))
 }
 
 impl Studio {
     /// Creates an app whose camera sees black, and players in plain white without light. `card`: whether
     /// vertices are computed there. `None` if this machine cannot draw.
     pub fn new(card: bool) -> Option<Studio> {
-        let folder = golden("").display().to_string();
         let mut app = App::new();
         let window =
             WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
         let drawing = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
-        let assets = AssetPlugin { file_path: folder, ..default() };
+        let assets = AssetPlugin { file_path: FOLDER.into(), ..default() };
         app.add_plugins(DefaultPlugins.set(window).set(drawing).set(assets).disable::<WinitPlugin>())
             .add_plugins(MeshreelPlugin {
                 options: Options::default().with_threads(0).with_read_threads(0),
@@ -103,9 +111,16 @@ impl Studio {
         area
     }
 
-    /// Spawns a player of a golden file.
+    /// Looks from a place at the origin, in perspective.
+    pub fn look_from(&mut self, eye: Vec3) {
+        let place = Transform::from_translation(eye).looking_at(Vec3::Y, Vec3::Y);
+        let target = RenderTarget::Image(self.target.clone().into());
+        self.app.world_mut().spawn((Camera3d::default(), Msaa::Off, place, target));
+    }
+
+    /// Spawns a player of a file.
     pub fn show(&mut self, file: &str, with: impl FnOnce(ReelPlayer) -> ReelPlayer) -> Entity {
-        let reel = self.app.world().resource::<AssetServer>().load(file.to_owned());
+        let reel = self.app.world().resource::<AssetServer>().load(below(file));
         self.app.world_mut().spawn(with(ReelPlayer::new(reel))).id()
     }
 
@@ -143,6 +158,15 @@ impl Studio {
         let meshes = world.resource::<Assets<Mesh>>();
         let positions = |handle| meshes.get(handle)?.attribute(Mesh::ATTRIBUTE_POSITION)?.as_float3();
         handles.iter().filter_map(positions).flatten().copied().collect()
+    }
+
+    /// Returns the number of triangles of all surfaces.
+    pub fn triangles(&mut self) -> usize {
+        let world = self.app.world_mut();
+        let mut surfaces = world.query_filtered::<&Mesh3d, With<ReelSurface>>();
+        let handles: Vec<Handle<Mesh>> = surfaces.iter(world).map(|mesh| mesh.0.clone()).collect();
+        let meshes = world.resource::<Assets<Mesh>>();
+        handles.iter().filter_map(|handle| Some(meshes.get(handle)?.indices()?.len() / 3)).sum()
     }
 
     /// Waits until a player shows its frame.
