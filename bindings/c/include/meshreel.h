@@ -306,8 +306,9 @@ enum mr_command_kind
     MR_COMMAND_KIND_STREAM_HERE = 14,
     /* Interpolates between two frames if `number` is not 0 (the default); otherwise shows the earlier one. */
     MR_COMMAND_KIND_INTERPOLATE = 15,
-    /* Leaves out every second frame if `number` is not 0. */
-    MR_COMMAND_KIND_HALF_RATE = 16,
+    /* Shows every frame (`number` 0 or 1), every second one (2), or only keys, which are every 16th (16), and the
+       last; the rest is neither read nor decoded. */
+    MR_COMMAND_KIND_FRAME_STEP = 16,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -1014,9 +1015,9 @@ typedef struct mr_gpu_place {
     uint32_t is_new;
 } mr_gpu_place;
 
-/* A profiler of the host, such as Tracy or Unreal Insights: `begin` and `end` of spans whose names begin with
-   `meshreel`: ticks and their parts, decoding, opening of files. Both are called on any thread, often; spans of a
-   thread are nested. Neither may block or throw. */
+/* A profiler of the host, such as Tracy or Unreal Insights: `begin` and `end` of spans whose names begin
+   with `meshreel`: ticks and their parts, decoding, opening of files. Both are called on any thread, often;
+   spans of a thread are nested. Neither may block or throw. */
 typedef struct mr_profiler {
     /* The size of this structure in bytes. */
     size_t size;
@@ -1241,7 +1242,7 @@ typedef struct mr_reel_info {
     /* The unit of length: 0 unknown, 1 m, 2 cm, 3 mm, 4 inch. */
     uint32_t unit;
     /* 1 if frames are in temporal layers, so that every second one can be left out
-       (`MR_COMMAND_KIND_HALF_RATE`). */
+       (`MR_COMMAND_KIND_FRAME_STEP`). */
     uint32_t layered;
 } mr_reel_info;
 

@@ -61,8 +61,9 @@ pub enum mr_command_kind {
     StreamHere = 14,
     /// Interpolates between two frames if `number` is not 0 (the default); otherwise shows the earlier one.
     Interpolate = 15,
-    /// Leaves out every second frame if `number` is not 0.
-    HalfRate = 16,
+    /// Shows every frame (`number` 0 or 1), every second one (2), or only keys, which are every 16th (16), and the
+    /// last; the rest is neither read nor decoded.
+    FrameStep = 16,
 }
 
 /// A command; members that its kind does not mention are ignored.
@@ -102,7 +103,7 @@ pub(crate) fn command_of(command: &mr_command) -> Result<Command, Error> {
         13 => Command::StreamAt(a),
         14 => Command::StreamHere,
         15 => Command::Interpolate(number != 0),
-        16 => Command::FrameStep(if number == 0 { 1 } else { 2 }),
+        16 => Command::FrameStep(number),
         _ => {
             return Err(Error::misuse(format!(
                 "command {kind} does not exist: it must be an mr_command_kind"
@@ -119,7 +120,7 @@ mod tests {
     fn every_number_is_a_command_or_refused() {
         let command =
             |kind, number| command_of(&mr_command { kind, number, last: 9, a: 1.5, b: 2.5, reserved: 0 });
-        for kind in 0..=mr_command_kind::HalfRate as u32 {
+        for kind in 0..=mr_command_kind::FrameStep as u32 {
             assert!(command(kind, 1).is_ok(), "{kind}");
         }
         assert_eq!(command(mr_command_kind::Range as u32, 0).unwrap(), Command::Range(1.5, 2.5));

@@ -212,7 +212,7 @@ pub struct mr_reel_info {
     /// The unit of length: 0 unknown, 1 m, 2 cm, 3 mm, 4 inch.
     pub unit: u32,
     /// 1 if frames are in temporal layers, so that every second one can be left out
-    /// (`MR_COMMAND_KIND_HALF_RATE`).
+    /// (`MR_COMMAND_KIND_FRAME_STEP`).
     pub layered: u32,
 }
 

@@ -187,7 +187,8 @@ export class Instance {
     repeat(how: Repeat): Promise<void>
     frames(first: number, last: number): Promise<void>
     interpolate(on: boolean): Promise<void>
-    halfRate(on: boolean): Promise<void>
+    /** Shows every frame (1), every second one (2), or only keys, every 16th (16): the rest is neither read nor decoded. */
+    frameStep(step: number): Promise<void>
     visible(on: boolean): Promise<void>
     /** Returns its frame, once all of it is decoded. */
     shown(all?: boolean): Promise<Frame>

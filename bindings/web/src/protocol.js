@@ -11,7 +11,7 @@ export const COMMANDS = {
     range: 7,
     frames: 8,
     interpolate: 9,
-    halfRate: 10,
+    frameStep: 10,
     preRoll: 11,
     visible: 12,
 }

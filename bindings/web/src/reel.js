@@ -83,8 +83,8 @@ export class Instance {
         return this.command('interpolate', on ? 1 : 0)
     }
     /** Leaves out every second frame, which is neither read nor decoded. */
-    halfRate(on) {
-        return this.command('halfRate', on ? 1 : 0)
+    frameStep(step) {
+        return this.command('frameStep', step)
     }
     /** Shows or hides it; the time of a hidden instance goes on, but nothing is read or decoded for it. */
     visible(on) {

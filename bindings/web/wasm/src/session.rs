@@ -265,7 +265,7 @@ impl Session {
             7 => Command::Range(a, b),
             8 => Command::Frames(a as usize, b as usize),
             9 => Command::Interpolate(a != 0.0),
-            10 => Command::FrameStep(if a == 0.0 { 1 } else { 2 }),
+            10 => Command::FrameStep(a as u32),
             11 => Command::PreRoll(a),
             12 => {
                 self.player.set_visible(id, a != 0.0);

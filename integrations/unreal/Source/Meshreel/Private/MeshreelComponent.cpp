@@ -196,7 +196,7 @@ void UMeshreelComponent::SetInterpolated(bool bNewInterpolate)
     Command(MR_COMMAND_KIND_INTERPOLATE, bNewInterpolate ? 1u : 0u);
 }
 
-void UMeshreelComponent::SetHalfRate(bool bHalf) { Command(MR_COMMAND_KIND_HALF_RATE, bHalf ? 1u : 0u); }
+void UMeshreelComponent::SetHalfRate(bool bHalf) { Command(MR_COMMAND_KIND_FRAME_STEP, bHalf ? 2u : 0u); }
 
 TArray<FString> UMeshreelComponent::GetNodePaths() const { return NodePaths; }
 
