@@ -82,7 +82,7 @@ export class Instance {
     interpolate(on) {
         return this.command('interpolate', on ? 1 : 0)
     }
-    /** Leaves out every second frame, which is neither read nor decoded. */
+    /** Shows every frame (1), every second one (2), or only keys, every 16th (16): the rest is neither read nor decoded. */
     frameStep(step) {
         return this.command('frameStep', step)
     }
