@@ -18,6 +18,24 @@ namespace Meshreel
         const int Slots = 3;
         const int MaxGroups = 65535;
 
+        /// <summary>Variants of the passes, by the form of positions.</summary>
+        static readonly string[] Variants =
+        {
+            "POINTS_NARROW", "POINTS_WIDE", "POINTS_CODES", "POINTS_BONES", "POINTS_HEIGHTS", "POINTS_BONES_APART",
+            "POINTS_BONES_PACKED",
+        };
+
+        /// <summary>The form of positions that bones move.</summary>
+        const int Bones = 3;
+
+        /// <summary>Constants of pipelines that are uniforms of the passes. The others are the same for all
+        /// meshes.</summary>
+        static readonly string[] Uniforms =
+        {
+            "HEIGHT_AXIS", "WIDE_POINTS", "ONE_BONE", "RESIDUALS", "NORMALS", "WEIGHTS", "TANGENTS", "LARGE",
+            "COLOUR_FORMAT", "VELOCITY_FORMAT",
+        };
+
         static readonly string[] Kernels = { "points", "normals", "tangents", "vertices_" };
         static readonly int Meshes = Shader.PropertyToID("meshes"), Ring = Shader.PropertyToID("ring"),
             Fixed = Shader.PropertyToID("fixed_words"), Scratch = Shader.PropertyToID("scratch"),
@@ -38,9 +56,12 @@ namespace Meshreel
         readonly GraphicsBuffer parameters, frames, placeholder;
         readonly GraphicsBuffer[] constantWords, scratch, vertices;
         readonly Constant[][] constants;
+        readonly int[] variants;
         readonly Native.mr_gpu_mesh[] places;
         readonly GraphicsBuffer[] targets;
         readonly List<GraphicsBuffer> owned = new List<GraphicsBuffer>();
+        static ComputeShader chosenShader;
+        static int chosenVariant;
         GraphicsBuffer work;
         Native.mr_range[] used = new Native.mr_range[64];
         Native.mr_gpu_dispatch[] dispatches = new Native.mr_gpu_dispatch[64];
@@ -82,6 +103,7 @@ namespace Meshreel
                 placeKernel = place.FindKernel("place");
                 places = new Native.mr_gpu_mesh[info.meshes];
                 constants = new Constant[info.meshes][];
+                variants = new int[info.meshes];
                 targets = new GraphicsBuffer[info.meshes];
                 for (uint mesh = 0; mesh < info.meshes; mesh++) ReadMesh(mesh);
                 placeholder = NewBuffer(1);
@@ -147,18 +169,23 @@ namespace Meshreel
             Native.Check(Native.mr_gpu_plan_constants(plan.Pointer, mesh, null, UIntPtr.Zero, &count));
             var all = new Native.mr_gpu_constant[(int)count];
             var own = new List<Constant>();
+            int positions = 0, apart = 0, packed = 0;
             fixed (Native.mr_gpu_constant* target = all)
             {
                 Native.Check(Native.mr_gpu_plan_constants(plan.Pointer, mesh, target, count, &count));
                 for (int i = 0; i < all.Length; i++)
                 {
                     string name = Native.Text(target[i].name, 24);
-                    // The size of workgroups is a part of the shader.
-                    if (name == "GROUP") continue;
-                    own.Add(new Constant { Id = Shader.PropertyToID(name), Value = (int)target[i].value });
+                    int value = (int)target[i].value;
+                    if (name == "POSITIONS") positions = value;
+                    else if (name == "POINTS_APART") apart = value;
+                    else if (name == "PACKED") packed = value;
+                    else if (Array.IndexOf(Uniforms, name) >= 0)
+                        own.Add(new Constant { Id = Shader.PropertyToID(name), Value = value });
                 }
             }
             constants[mesh] = own.ToArray();
+            variants[mesh] = positions != Bones ? positions : packed != 0 ? 6 : apart != 0 ? 5 : Bones;
         }
 
         void CreateBatch(uint batch)
@@ -280,6 +307,7 @@ namespace Meshreel
             uint batch = dispatch->batch;
             Constant[] uniforms = constants[dispatch->mesh];
             for (int i = 0; i < uniforms.Length; i++) passes.SetInt(uniforms[i].Id, uniforms[i].Value);
+            SetVariant(variants[dispatch->mesh]);
             passes.SetInt(WorkFirst, (int)dispatch->first);
             passes.SetInt(WorkRow, (int)dispatch->groups[0]);
             passes.SetBuffer(kernel, Meshes, parameters);
@@ -290,6 +318,19 @@ namespace Meshreel
             passes.SetBuffer(kernel, VertexWords, vertices[batch]);
             passes.SetBuffer(kernel, Work, work);
             passes.Dispatch(kernel, (int)dispatch->groups[0], (int)dispatch->groups[1], 1);
+        }
+
+        /// <summary>Chooses the variant of the passes, which all files of the process use.</summary>
+        void SetVariant(int variant)
+        {
+            if (chosenShader == passes && chosenVariant == variant) return;
+            for (int i = 0; i < Variants.Length; i++)
+            {
+                if (i != variant) passes.DisableKeyword(Variants[i]);
+            }
+            passes.EnableKeyword(Variants[variant]);
+            chosenShader = passes;
+            chosenVariant = variant;
         }
 
         void PlaceVertices(ReelMesh mesh)

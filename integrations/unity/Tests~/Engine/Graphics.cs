@@ -275,7 +275,7 @@ namespace UnityEngine
     {
         public struct Dispatched
         {
-            public string kernel;
+            public string kernel, keywords;
             public int x, y;
             public Dictionary<string, int> ints;
             public Dictionary<string, GraphicsBuffer> buffers;
@@ -299,12 +299,15 @@ namespace UnityEngine
             if (found < 0) throw new ArgumentException("no kernel " + name);
             return found;
         }
+        readonly HashSet<string> keywords = new HashSet<string>();
+        public void EnableKeyword(string name) { keywords.Add(name); }
+        public void DisableKeyword(string name) { keywords.Remove(name); }
         public void SetInt(int id, int value) { ints[id] = value; }
         public void SetBuffer(int kernel, int id, GraphicsBuffer buffer) { buffers[kernel][id] = buffer; }
         public void Dispatch(int kernel, int x, int y, int z)
         {
             if (!records) return;
-            var done = new Dispatched { kernel = kernels[kernel], x = x, y = y, ints = new Dictionary<string, int>(), buffers = new Dictionary<string, GraphicsBuffer>() };
+            var done = new Dispatched { kernel = kernels[kernel], keywords = string.Join(" ", new List<string>(keywords).ToArray()), x = x, y = y, ints = new Dictionary<string, int>(), buffers = new Dictionary<string, GraphicsBuffer>() };
             foreach (var pair in ints) done.ints[Shader.NameOf(pair.Key)] = pair.Value;
             foreach (var pair in buffers[kernel]) done.buffers[Shader.NameOf(pair.Key)] = pair.Value;
             dispatches.Add(done);
