@@ -2,6 +2,8 @@
 #include "AssetToolsModule.h"
 #include "Checks.h"
 #include "GeometryCache.h"
+#include "MeshreelActor.h"
+#include "MeshreelActorFactory.h"
 #include "MeshreelAssetActions.h"
 #include "MeshreelFactory.h"
 #include "MeshreelImportOptions.h"
@@ -156,6 +158,16 @@ void TestBrowser()
     Menu.Entries[0].second.Action.Run();
     REQUIRE(FAssetRegistryModule::Created() == Before + 1);
     REQUIRE(FMeshreelAssetActions::CreateGeometryCaches({Asset}) == 1);
+    // An asset that is dragged into a level becomes an actor.
+    UMeshreelActorFactory *Placing = NewObject<UMeshreelActorFactory>();
+    FText Why;
+    REQUIRE(Placing->NewActorClass == AMeshreelActor::StaticClass() && Placing->DisplayName.ToString() == TEXT("meshreel"));
+    REQUIRE(Placing->CanCreateActorFrom({Asset, UMeshreelAsset::StaticClass()}, Why) && Why.ToString().IsEmpty());
+    REQUIRE(!Placing->CanCreateActorFrom({Asset, UMeshreelFactory::StaticClass()}, Why) && !Why.ToString().IsEmpty());
+    AMeshreelActor *Placed = NewObject<AMeshreelActor>();
+    Placing->PostSpawnActor(Asset, Placed);
+    REQUIRE(Placing->GetAssetFromActorInstance(Placed) == Asset && Placing->GetAssetFromActorInstance(NewObject<AActor>()) == nullptr);
+    Placing->PostSpawnActor(Asset, NewObject<AActor>());
     // An edit of the asset reaches the components that show it.
     const FInTick InTick;
     FWorld World(EWorldType::Editor);

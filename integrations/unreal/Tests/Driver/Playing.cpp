@@ -54,6 +54,9 @@ void TestCommands()
     UMeshreelComponent *Flag = World.Add(Asset, [&](UMeshreelComponent &Each) {
         Each.bAutoPlay = false;
         Listener->Listen(Each);
+        Each.SeekToFrame(2); // Given before there is a player.
+        Each.SetDelay(0.0);
+        Each.SeekToFrame(0);
     });
     REQUIRE(Flag->GetAsset() == Asset && !Flag->IsReady() && !Flag->GetSurface().IsValid());
     REQUIRE(World.TickUntil([&] { return Listener->NumReady > 0; }));
@@ -139,9 +142,23 @@ void TestCommands()
     World.Tick(0.1f);
     Flag->StreamAtPositionOnly();
     Flag->SetPreRoll(0.0);
-    Flag->SetHalfRate(true);
-    World.Tick(0.1f);
-    Flag->SetHalfRate(false);
+    // Only keys: between the first two, the earlier one is shown, although there are frames between them.
+    Flag->SetInterpolated(false);
+    Flag->SetRepeat(EMeshreelRepeat::Once);
+    Flag->Pause();
+    Flag->SetFrameStep(EMeshreelFrameStep::Keys);
+    Flag->SeekToFrame(3);
+    World.Tick(0.0f);
+    World.Tick(0.0f);
+    RequireShows(*Flag, Reference, 0);
+    Flag->SetFrameStep(EMeshreelFrameStep::Second);
+    World.Tick(0.0f);
+    World.Tick(0.0f);
+    RequireShows(*Flag, Reference, 2);
+    Flag->SetFrameStep(EMeshreelFrameStep::Every);
+    World.Tick(0.0f);
+    World.Tick(0.0f);
+    RequireShows(*Flag, Reference, 3);
     // Without interpolation a time between two frames shows the earlier one.
     Flag->SetInterpolated(false);
     Flag->Pause();
@@ -222,6 +239,7 @@ void TestWorlds()
         REQUIRE(FVector::Dist(Transform.GetTranslation(), At) < 1e-3);
     }
     // Another asset in the same component; an edit in the editor goes on where it was.
+    REQUIRE(World.Subsystem()->GetStatistics().Files == 2);
     Late->SetAsset(Robot);
     REQUIRE(World.TickUntil([&] { return Listener->NumReady == 2; }));
     FPropertyChangedEvent Event;

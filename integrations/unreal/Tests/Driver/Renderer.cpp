@@ -68,6 +68,28 @@ void RequireUploaded(const UMeshreelComponent &Component, bool bMoves)
     }
 }
 
+/** What does not change is neither read nor uploaded again. */
+void TestStatic()
+{
+    const FInTick InTick;
+    FWorld World;
+    UMeshreelComponent *Component = World.Add(LoadAsset(Arguments().Made + "/levels.reel"));
+    REQUIRE(World.TickUntil([&] { return Component->SceneProxy != nullptr; }, 0.0f));
+    const int64 Count = Component->GetSurface()->Positions.Num();
+    World.Tick(0.05f);
+    const int64 Before = StandIn::BytesUploaded;
+    const int32 Buffers = StandIn::BuffersCreated;
+    World.Tick(0.05f);
+    // Positions, previous positions and two directions of each vertex; neither uvs, colours nor indices.
+    REQUIRE(StandIn::BytesUploaded - Before == Count * (12 + 12 + 4 + 4) && StandIn::BuffersCreated == Buffers);
+    Component->Pause();
+    World.Tick(0.05f);
+    World.Tick(0.05f);
+    const int64 Paused = StandIn::BytesUploaded;
+    World.Tick(0.05f);
+    REQUIRE(StandIn::BytesUploaded == Paused);
+}
+
 void TestUploads()
 {
     const FInTick InTick;
@@ -226,6 +248,7 @@ void TestLevels()
 
 void TestRenderer()
 {
+    TestStatic();
     TestUploads();
     TestMaterials();
     TestLevels();

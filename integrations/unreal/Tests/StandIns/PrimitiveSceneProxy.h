@@ -227,10 +227,15 @@ enum Type
     SM6,
 };
 }
+enum EShaderPlatform
+{
+    SP_PCD3D_SM6
+};
 class FSceneInterface
 {
   public:
     ERHIFeatureLevel::Type GetFeatureLevel() const { return ERHIFeatureLevel::SM5; }
+    EShaderPlatform GetShaderPlatform() const { return SP_PCD3D_SM6; }
 };
 class FMaterialRenderProxy
 {

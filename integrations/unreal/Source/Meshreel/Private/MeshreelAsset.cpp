@@ -277,8 +277,6 @@ void UMeshreelAsset::ReadInfo(const FMeshreelOpenFile &Open)
 void UMeshreelAsset::PostEditChangeProperty(FPropertyChangedEvent &Event)
 {
     Super::PostEditChangeProperty(Event);
-    Changed();
+    Refresh();
 }
-
-void UMeshreelAsset::Changed() { Refresh(); }
 #endif

@@ -48,6 +48,7 @@ void UMeshreelComponent::Connect()
     Shown = mr_frame_info{};
     GivenPriority = 0;
     bWasVisible = true;
+    FileName = Asset->GetDisplayName();
     Instance = Subsystem->Add(*this, *Asset);
     if (Instance == 0)
     {
@@ -75,6 +76,12 @@ void UMeshreelComponent::Connect()
         Command(MR_COMMAND_KIND_PLAY);
     }
     bResumes = false;
+    const TArray<mr_command> Given = MoveTemp(Pending);
+    Pending.Reset();
+    for (const mr_command &Each : Given)
+    {
+        Command(Each);
+    }
 }
 
 void UMeshreelComponent::Disconnect()
@@ -127,7 +134,11 @@ void UMeshreelComponent::Command(const mr_command &Given)
     const UMeshreelSubsystem *Subsystem = FindSubsystem();
     if (Instance != 0 && Subsystem != nullptr && Subsystem->GetPlayer() != nullptr)
     {
-        FMeshreelLibrary::Ok(mr_player_command(Subsystem->GetPlayer(), Instance, &Given), Asset->GetDisplayName());
+        FMeshreelLibrary::Ok(mr_player_command(Subsystem->GetPlayer(), Instance, &Given), FileName);
+    }
+    else if (!IsRegistered())
+    {
+        Pending.Add(Given);
     }
 }
 
@@ -196,7 +207,11 @@ void UMeshreelComponent::SetInterpolated(bool bNewInterpolate)
     Command(MR_COMMAND_KIND_INTERPOLATE, bNewInterpolate ? 1u : 0u);
 }
 
-void UMeshreelComponent::SetHalfRate(bool bHalf) { Command(MR_COMMAND_KIND_FRAME_STEP, bHalf ? 2u : 0u); }
+void UMeshreelComponent::SetFrameStep(EMeshreelFrameStep Step)
+{
+    const uint32 Steps[] = {1, 2, 16};
+    Command(MR_COMMAND_KIND_FRAME_STEP, Steps[FMath::Min(static_cast<int32>(Step), 2)]);
+}
 
 TArray<FString> UMeshreelComponent::GetNodePaths() const { return NodePaths; }
 
@@ -216,12 +231,12 @@ void UMeshreelComponent::BeforeTick(mr_player *Player)
     if (Instance != 0 && bVisible != bWasVisible)
     {
         bWasVisible = bVisible;
-        FMeshreelLibrary::Ok(mr_player_show(Player, Instance, bVisible ? 1 : 0), Asset->GetDisplayName());
+        FMeshreelLibrary::Ok(mr_player_show(Player, Instance, bVisible ? 1 : 0), FileName);
     }
     if (Instance != 0 && Priority != GivenPriority)
     {
         GivenPriority = Priority;
-        FMeshreelLibrary::Ok(mr_player_priority(Player, Instance, Priority), Asset->GetDisplayName());
+        FMeshreelLibrary::Ok(mr_player_priority(Player, Instance, Priority), FileName);
     }
 }
 
@@ -229,7 +244,7 @@ void UMeshreelComponent::FileOpened(mr_player *Player, uint64 File, bool bReplac
 {
     mr_reel *Handle = nullptr;
     mr_reel_info Info = MeshreelSized<mr_reel_info>();
-    const FString Name = Asset->GetDisplayName();
+    const FString &Name = FileName;
     if (!FMeshreelLibrary::Ok(mr_player_reel(Player, File, &Handle), Name) || Handle == nullptr)
     {
         return;
@@ -271,7 +286,7 @@ bool UMeshreelComponent::TakeFrame(mr_player *Player)
     {
         return false;
     }
-    const FString Name = Asset->GetDisplayName();
+    const FString &Name = FileName;
     mr_clock Now = MeshreelSized<mr_clock>();
     mr_frame *Handle = nullptr;
     if (!FMeshreelLibrary::Ok(mr_player_clock(Player, Instance, &Now), Name) ||
@@ -321,7 +336,7 @@ TSharedPtr<FMeshreelSurface, ESPMode::ThreadSafe> UMeshreelComponent::FreeSurfac
 /** Called on any thread, at most once at a time. */
 void UMeshreelComponent::ReadFrame()
 {
-    const FString Name = Asset->GetDisplayName();
+    const FString &Name = FileName;
     Worlds.SetNumUninitialized(12 * static_cast<int32>(Shown.nodes));
     const bool bWorlds = FMeshreelLibrary::Ok(mr_frame_worlds(Frame.Get(), Worlds.GetData(), Shown.nodes), Name);
     if (!bWorlds || !Reader.Read(Frame.Get(), Surface.Get(), Name, *NextSurface))
@@ -336,7 +351,7 @@ void UMeshreelComponent::ShowFrame()
 {
     if (!NextSurface.IsValid())
     {
-        FileFailed(FString::Printf(TEXT("%s: a frame cannot be shown"), *Asset->GetDisplayName()));
+        FileFailed(FString::Printf(TEXT("%s: a frame cannot be shown"), *FileName));
         return;
     }
     const bool bWasEmpty = !Surface.IsValid() || Surface->Positions.Num() == 0;

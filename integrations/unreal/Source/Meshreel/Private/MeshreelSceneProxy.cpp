@@ -38,11 +38,20 @@ FBufferRHIRef CreateIndexBuffer(FRHICommandListBase &RHICmdList, uint32 Bytes)
 #endif
 }
 
-void Copy(FRHICommandListBase &RHICmdList, FRHIBuffer *Buffer, const void *Data, uint32 Bytes)
+void CopyToBuffer(FRHICommandListBase &RHICmdList, FRHIBuffer *Buffer, const void *Data, uint32 Bytes)
 {
     void *Target = RHICmdList.LockBuffer(Buffer, 0, Bytes, RLM_WriteOnly);
     FMemory::Memcpy(Target, Data, Bytes);
     RHICmdList.UnlockBuffer(Buffer);
+}
+
+FMaterialRelevance RelevanceOf(const UMeshreelComponent &Component, const FSceneInterface &Scene)
+{
+#if ENGINE_MAJOR_VERSION == 5 && ENGINE_MINOR_VERSION < 7
+    return Component.GetMaterialRelevance(Scene.GetFeatureLevel());
+#else
+    return Component.GetMaterialRelevance(Scene.GetShaderPlatform());
+#endif
 }
 
 /** What the vertex factory reads besides the vertices; it lives as long as the frame that is drawn. */
@@ -65,7 +74,7 @@ bool FMeshreelVertexBuffer::Write(FRHICommandListBase &RHICmdList, const void *D
         View = RHICmdList.CreateShaderResourceView(
             VertexBufferRHI, FRHIViewDesc::CreateBufferSRV().SetType(FRHIViewDesc::EBufferType::Typed).SetFormat(Format));
     }
-    Copy(RHICmdList, VertexBufferRHI, Data, Bytes);
+    CopyToBuffer(RHICmdList, VertexBufferRHI, Data, Bytes);
     return bGrows;
 }
 
@@ -88,7 +97,7 @@ void FMeshreelIndexBuffer::Write(FRHICommandListBase &RHICmdList, const TArray<u
         Capacity = Bytes + Bytes / 4 / sizeof(uint32) * sizeof(uint32);
         IndexBufferRHI = CreateIndexBuffer(RHICmdList, Capacity);
     }
-    Copy(RHICmdList, IndexBufferRHI, Indices.GetData(), Bytes);
+    CopyToBuffer(RHICmdList, IndexBufferRHI, Indices.GetData(), Bytes);
 }
 
 FMeshreelSceneProxy::FMeshreelSceneProxy(const UMeshreelComponent &Component, FMeshreelSurfacePtr First)
@@ -96,7 +105,7 @@ FMeshreelSceneProxy::FMeshreelSceneProxy(const UMeshreelComponent &Component, FM
       PreviousPositions(PF_R32_FLOAT, sizeof(FVector3f)), TangentsX(PF_R8G8B8A8_SNORM, sizeof(FPackedNormal)),
       TangentsZ(PF_R8G8B8A8_SNORM, sizeof(FPackedNormal)), TextureCoordinates(PF_G32R32F, sizeof(FVector2f)),
       Colors(PF_R8G8B8A8, sizeof(FColor)), VertexFactory(GetScene().GetFeatureLevel()),
-      MaterialRelevance(Component.GetMaterialRelevance(GetScene().GetFeatureLevel())), LodPixels(Component.LodPixels)
+      MaterialRelevance(RelevanceOf(Component, GetScene())), LodPixels(Component.LodPixels)
 {
     // Vertices move although the object does not.
     bAlwaysHasVelocity = Component.bMotionVectors;
@@ -149,7 +158,7 @@ void FMeshreelSceneProxy::CreateRenderThreadResources(FRHICommandListBase &RHICm
         Buffer->InitResource(RHICmdList);
     }
     Indices.InitResource(RHICmdList);
-    Upload(RHICmdList);
+    Upload(RHICmdList, true);
     Indices.Write(RHICmdList, Surface->Indices);
     InitVertexFactory(RHICmdList);
     VertexFactory.InitResource(RHICmdList);
@@ -158,8 +167,9 @@ void FMeshreelSceneProxy::CreateRenderThreadResources(FRHICommandListBase &RHICm
 void FMeshreelSceneProxy::Show(FRHICommandListBase &RHICmdList, FMeshreelSurfacePtr Next)
 {
     const bool bNewTriangles = Next->TrianglesNumber != Surface->TrianglesNumber;
+    const bool bNewAttributes = Next->AttributesNumber != Surface->AttributesNumber;
     Surface = MoveTemp(Next);
-    Upload(RHICmdList);
+    Upload(RHICmdList, bNewAttributes);
     if (bNewTriangles)
     {
         Indices.Write(RHICmdList, Surface->Indices);
@@ -167,7 +177,7 @@ void FMeshreelSceneProxy::Show(FRHICommandListBase &RHICmdList, FMeshreelSurface
     ShownInFrame = GFrameNumberRenderThread;
 }
 
-void FMeshreelSceneProxy::Upload(FRHICommandListBase &RHICmdList)
+void FMeshreelSceneProxy::Upload(FRHICommandListBase &RHICmdList, bool bAttributes)
 {
     const uint32 Number = static_cast<uint32>(Surface->Positions.Num());
     if (Number == 0)
@@ -178,8 +188,11 @@ void FMeshreelSceneProxy::Upload(FRHICommandListBase &RHICmdList)
     bOthers |= PreviousPositions.Write(RHICmdList, Surface->PreviousPositions.GetData(), Number * sizeof(FVector3f));
     bOthers |= TangentsX.Write(RHICmdList, Surface->TangentsX.GetData(), Number * sizeof(FPackedNormal));
     bOthers |= TangentsZ.Write(RHICmdList, Surface->TangentsZ.GetData(), Number * sizeof(FPackedNormal));
-    bOthers |= TextureCoordinates.Write(RHICmdList, Surface->TextureCoordinates.GetData(), Number * sizeof(FVector2f));
-    bOthers |= Colors.Write(RHICmdList, Surface->Colors.GetData(), Number * sizeof(FColor));
+    if (bAttributes)
+    {
+        bOthers |= TextureCoordinates.Write(RHICmdList, Surface->TextureCoordinates.GetData(), Number * sizeof(FVector2f));
+        bOthers |= Colors.Write(RHICmdList, Surface->Colors.GetData(), Number * sizeof(FColor));
+    }
     if (bOthers && VertexFactory.IsInitialized())
     {
         InitVertexFactory(RHICmdList);
@@ -187,7 +200,7 @@ void FMeshreelSceneProxy::Upload(FRHICommandListBase &RHICmdList)
 }
 
 /** Binds the buffers, which are others after they have grown. */
-void FMeshreelSceneProxy::InitVertexFactory(FRHICommandListBase &RHICmdList)
+void FMeshreelSceneProxy::InitVertexFactory([[maybe_unused]] FRHICommandListBase &RHICmdList)
 {
     FGeometryCacheVertexVertexFactory::FDataType Data;
     Data.PositionComponent = FVertexStreamComponent(&Positions, 0, sizeof(FVector3f), VET_Float3);

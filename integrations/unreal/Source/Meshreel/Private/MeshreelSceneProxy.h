@@ -69,7 +69,7 @@ class FMeshreelSceneProxy : public FPrimitiveSceneProxy
     uint32 ChooseLevel(const FMeshreelNodeMesh &Mesh, const FSceneView &View, uint32 Before) const;
 
   private:
-    void Upload(FRHICommandListBase &RHICmdList);
+    void Upload(FRHICommandListBase &RHICmdList, bool bAttributes);
     void InitVertexFactory(FRHICommandListBase &RHICmdList);
     void AddSection(const FMeshreelNodeMesh &Mesh, const FMeshreelSection &Section, int32 ViewIndex,
                     const FMaterialRenderProxy *Wireframe, FMeshElementCollector &Collector) const;

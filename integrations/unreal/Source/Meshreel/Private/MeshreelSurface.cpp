@@ -1,10 +1,20 @@
 #include "MeshreelSurface.h"
 
+namespace
+{
+template <typename T> void Copy(const TArray<T> &From, int32 First, int32 Number, TArray<T> &To)
+{
+    FMemory::Memcpy(To.GetData() + First, From.GetData() + First, static_cast<SIZE_T>(Number) * sizeof(T));
+}
+} // namespace
+
 void FMeshreelReader::Reset(FMeshreelReading InReading)
 {
     Reading = MoveTemp(InReading);
     Before.Reset();
     Current.Reset();
+    StatesBefore.Reset();
+    States.Reset();
 }
 
 bool FMeshreelReader::Ok(mr_status Status) const { return FMeshreelLibrary::Ok(Status, Name); }
@@ -15,8 +25,16 @@ bool FMeshreelReader::Read(const mr_frame *Frame, const FMeshreelSurface *Previo
     Name = File;
     OnlyNode = MR_NONE;
     Swap(Before, Current);
+    Swap(StatesBefore, States);
     Current.Reset();
-    if (!Fill(Frame, Previous, Out))
+    // `Previous` must be what was read last; otherwise nothing is known of the moment before.
+    const bool bKnown = Previous != nullptr && Previous->TrianglesNumber == TrianglesNumber &&
+                        Previous->AttributesNumber == AttributesNumber && Previous->Nodes.Num() == Before.Num();
+    if (!bKnown)
+    {
+        Before.Reset();
+    }
+    if (!Fill(Frame, bKnown ? Previous : nullptr, Out))
     {
         Current.Reset(); // The next moment is read without this one.
         return false;
@@ -29,6 +47,7 @@ bool FMeshreelReader::ReadNode(const mr_frame *Frame, uint32 Node, const FString
     Name = File;
     OnlyNode = Node;
     Current.Reset();
+    Before.Reset();
     return Fill(Frame, nullptr, Out);
 }
 
@@ -40,14 +59,15 @@ bool FMeshreelReader::Fill(const mr_frame *Frame, const FMeshreelSurface *Previo
         return false;
     }
     Out.Bounds = Reading.Axes.Box(Info.bounds);
+    bNewAttributes = Previous == nullptr || Previous->Positions.Num() != Out.Positions.Num();
     for (int32 Index = 0; Index < Out.Nodes.Num(); Index++)
     {
-        if (!Vertices(Frame, Index, Out))
+        if (!Vertices(Frame, Index, Previous, Out))
         {
             return false;
         }
     }
-    const bool bNew = Previous == nullptr || Before != Current || Previous->TrianglesNumber != TrianglesNumber;
+    const bool bNew = Previous == nullptr || Before != Current;
     Out.Indices.Reset();
     if (!bNew)
     {
@@ -56,6 +76,8 @@ bool FMeshreelReader::Fill(const mr_frame *Frame, const FMeshreelSurface *Previo
     }
     TrianglesNumber += bNew ? 1 : 0;
     Out.TrianglesNumber = TrianglesNumber;
+    AttributesNumber += bNew || bNewAttributes ? 1 : 0;
+    Out.AttributesNumber = AttributesNumber;
     for (int32 Index = 0; Index < Out.Nodes.Num(); Index++)
     {
         if (!bNew)
@@ -129,12 +151,59 @@ bool FMeshreelReader::Visible(const mr_frame *Frame, FMeshreelSurface &Out)
     return true;
 }
 
-bool FMeshreelReader::Vertices(const mr_frame *Frame, int32 Index, FMeshreelSurface &Out)
+/** Whether a node has the same vertices and triangles, in the same place of the buffers, as in the moment before. */
+bool FMeshreelReader::IsSameNode(int32 Index, const FMeshreelSurface *Previous, const FMeshreelSurface &Out) const
+{
+    return Previous != nullptr && Before.IsValidIndex(Index) && Before[Index] == Current[Index] &&
+           Previous->Nodes[Index].FirstVertex == Out.Nodes[Index].FirstVertex;
+}
+
+/** Whether positions and directions of a node are those of the moment before. */
+bool FMeshreelReader::StandsAsBefore(int32 Index) const
+{
+    const mr_mesh_state &Now = States[Index].Mesh, &Then = StatesBefore[Index].Mesh;
+    const bool bSameMoment = Now.frames[0] == Then.frames[0] && Now.frames[1] == Then.frames[1] && Now.blend == Then.blend;
+    const bool bStatic = Now.fluid == 0 && Now.moves == 0 && Now.normals != 1 && Now.tangents != 1;
+    return (bSameMoment || bStatic) &&
+           FMemory::Memcmp(States[Index].World, StatesBefore[Index].World, sizeof(States[Index].World)) == 0;
+}
+
+bool FMeshreelReader::Vertices(const mr_frame *Frame, int32 Index, const FMeshreelSurface *Previous,
+                               FMeshreelSurface &Out)
 {
     FMeshreelNodeMesh &Mesh = Out.Nodes[Index];
     const FNodeState &State = States[Index];
     const FMeshreelVertexTransform Transform(Reading.Axes, State.World);
     const int32 First = static_cast<int32>(Mesh.FirstVertex), Number = static_cast<int32>(Mesh.NumVertices);
+    FTriangles Made;
+    Made.Node = Mesh.Node;
+    Made.NumVertices = State.Mesh.vertices;
+    Made.NumIndices = State.Mesh.indices;
+    Made.Frame = State.Mesh.fluid != 0 ? State.Mesh.frames[0] : 0;
+    Made.bMirrored = Transform.BitangentSign() > 0.0f;
+    Current.Add(Made);
+    const bool bSame = IsSameNode(Index, Previous, Out);
+    if (bSame && State.Mesh.uvs != 1 && State.Mesh.colours != 1)
+    {
+        Copy(Previous->TextureCoordinates, First, Number, Out.TextureCoordinates);
+        Copy(Previous->Colors, First, Number, Out.Colors);
+    }
+    else
+    {
+        bNewAttributes = true;
+        if (!Attributes(Frame, Index, Out))
+        {
+            return false;
+        }
+    }
+    if (bSame && StandsAsBefore(Index))
+    {
+        Copy(Previous->Positions, First, Number, Out.Positions);
+        Copy(Previous->TangentsX, First, Number, Out.TangentsX);
+        Copy(Previous->TangentsZ, First, Number, Out.TangentsZ);
+        Mesh.Bounds = Previous->Nodes[Index].Bounds;
+        return true;
+    }
     Values.SetNumUninitialized(4 * Number);
     if (!Ok(mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_POSITION, 0, Values.GetData(), 3 * size_t(Number))))
     {
@@ -147,14 +216,7 @@ bool FMeshreelReader::Vertices(const mr_frame *Frame, int32 Index, FMeshreelSurf
         Out.Positions[First + V] = Point;
         Mesh.Bounds += Point;
     }
-    FTriangles Made;
-    Made.Node = Mesh.Node;
-    Made.NumVertices = State.Mesh.vertices;
-    Made.NumIndices = State.Mesh.indices;
-    Made.Frame = State.Mesh.fluid != 0 ? State.Mesh.frames[0] : 0;
-    Made.bMirrored = Transform.BitangentSign() > 0.0f;
-    Current.Add(Made);
-    return Directions(Frame, Index, Transform, Out) && Attributes(Frame, Index, Out);
+    return Directions(Frame, Index, Transform, Out);
 }
 
 bool FMeshreelReader::Directions(const mr_frame *Frame, int32 Index, const FMeshreelVertexTransform &Transform,
@@ -202,6 +264,7 @@ bool FMeshreelReader::Attributes(const mr_frame *Frame, int32 Index, FMeshreelSu
     const FMeshreelNodeMesh &Mesh = Out.Nodes[Index];
     const mr_mesh_state &State = States[Index].Mesh;
     const int32 First = static_cast<int32>(Mesh.FirstVertex), Number = static_cast<int32>(Mesh.NumVertices);
+    Values.SetNumUninitialized(4 * Number);
     if (State.uvs != 0 &&
         !Ok(mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_UV, 0, Values.GetData(), 2 * size_t(Number))))
     {

@@ -44,7 +44,7 @@ class MESHREEL_API UMeshreelBoneCompressionCodec : public UAnimBoneCompressionCo
     float Tolerance = 0.01f;
 
     /** The distance from each joint at which the error is measured, in centimetres. */
-    UPROPERTY(EditAnywhere, Category = "meshreel", meta = (ClampMin = "0"))
+    UPROPERTY(EditAnywhere, Category = "meshreel", meta = (ClampMin = "0.01"))
     float ShellDistance = 3.0f;
 
     /** Larger data, of which any pose is decoded by itself: for times that jump. */

@@ -183,8 +183,6 @@ class MESHREEL_API UMeshreelAsset : public UObject
     virtual void PostInitProperties() override;
 #if WITH_EDITOR
     virtual void PostEditChangeProperty(FPropertyChangedEvent &Event) override;
-    /** Takes over everything but the materials from a newer import, and tells players. */
-    void Changed();
 #endif
 
   private:

@@ -24,6 +24,17 @@ enum class EMeshreelRepeat : uint8
     PingPong,
 };
 
+/** The frames that are shown: the others are neither read nor decoded. */
+UENUM(BlueprintType)
+enum class EMeshreelFrameStep : uint8
+{
+    Every,
+    /** Every second one, if the file is layered. */
+    Second,
+    /** Only keys, which are every sixteenth, and the last. */
+    Keys,
+};
+
 DECLARE_DYNAMIC_MULTICAST_DELEGATE_OneParam(FMeshreelReady, UMeshreelComponent *, Component);
 DECLARE_DYNAMIC_MULTICAST_DELEGATE_OneParam(FMeshreelEnded, UMeshreelComponent *, Component);
 DECLARE_DYNAMIC_MULTICAST_DELEGATE_OneParam(FMeshreelReplaced, UMeshreelComponent *, Component);
@@ -158,9 +169,9 @@ class MESHREEL_API UMeshreelComponent : public UMeshComponent
     UFUNCTION(BlueprintCallable, Category = "meshreel")
     void SetInterpolated(bool bNewInterpolate);
 
-    /** Leaves out every second frame, if the file is layered: for slow devices. */
+    /** Leaves out frames: for slow devices, and for what is far away. */
     UFUNCTION(BlueprintCallable, Category = "meshreel")
-    void SetHalfRate(bool bHalf);
+    void SetFrameStep(EMeshreelFrameStep Step);
 
     /** Seconds of animation from the first frame. */
     UFUNCTION(BlueprintPure, Category = "meshreel")
@@ -240,6 +251,10 @@ class MESHREEL_API UMeshreelComponent : public UMeshComponent
     TSharedPtr<FMeshreelSurface, ESPMode::ThreadSafe> FreeSurface();
 
     uint64 Instance = 0;
+    /** Commands that were given before there was an instance. */
+    TArray<mr_command> Pending;
+    /** The name of the file in messages, also for other threads. */
+    FString FileName;
     mr_clock Clock{};
     FMeshreelReel Reel;
     FMeshreelReader Reader;

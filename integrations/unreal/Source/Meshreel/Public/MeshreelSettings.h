@@ -49,6 +49,8 @@ class MESHREEL_API UMeshreelSettings : public UDeveloperSettings
     UPROPERTY(Config, EditAnywhere, Category = "Import")
     FFilePath Program;
 
+    virtual FName GetCategoryName() const override { return TEXT("Plugins"); }
+
     /** The options of a player; `Jobs` and `Allocator` must live until the player is created. */
     bool ToOptions(mr_player_options &Out, mr_jobs &Jobs, mr_allocator &Allocator) const;
 };

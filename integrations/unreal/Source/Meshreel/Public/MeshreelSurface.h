@@ -53,6 +53,8 @@ struct MESHREEL_API FMeshreelSurface
     FBox Bounds = FBox(ForceInit);
     /** Counts the changes of `Indices`: the same number means the same indices. */
     uint32 TrianglesNumber = 0;
+    /** Counts the changes of `TextureCoordinates` and `Colors`. */
+    uint32 AttributesNumber = 0;
     /** Whether the moment before had the same vertices, so that its positions give motion vectors. */
     bool bHasMotion = false;
 };
@@ -109,7 +111,9 @@ class MESHREEL_API FMeshreelReader
 
     bool Fill(const mr_frame *Frame, const FMeshreelSurface *Previous, FMeshreelSurface &Out);
     bool Visible(const mr_frame *Frame, FMeshreelSurface &Out);
-    bool Vertices(const mr_frame *Frame, int32 Index, FMeshreelSurface &Out);
+    bool Vertices(const mr_frame *Frame, int32 Index, const FMeshreelSurface *Previous, FMeshreelSurface &Out);
+    bool IsSameNode(int32 Index, const FMeshreelSurface *Previous, const FMeshreelSurface &Out) const;
+    bool StandsAsBefore(int32 Index) const;
     bool Directions(const mr_frame *Frame, int32 Index, const FMeshreelVertexTransform &Transform, FMeshreelSurface &Out);
     bool Attributes(const mr_frame *Frame, int32 Index, FMeshreelSurface &Out);
     bool Triangles(const mr_frame *Frame, int32 Index, FMeshreelSurface &Out);
@@ -123,9 +127,10 @@ class MESHREEL_API FMeshreelReader
     FString Name;
     /** The only node to read, or MR_NONE for all. */
     uint32 OnlyNode = MR_NONE;
-    TArray<FNodeState> States;
+    TArray<FNodeState> States, StatesBefore;
     TArray<FTriangles> Current, Before;
-    uint32 TrianglesNumber = 0;
+    uint32 TrianglesNumber = 0, AttributesNumber = 0;
+    bool bNewAttributes = true;
     TArray<float> Values, Tangents;
     TArray<uint8> Bytes;
     TArray<mr_range> Ranges;

@@ -1,5 +1,4 @@
-// Registers what the editor has to know: the thumbnail renderer, the category of assets, and how they are placed.
-#include "ActorFactories/ActorFactory.h"
+// Registers what the editor has to know: the thumbnail renderer, and the actions of assets.
 #include "AssetToolsModule.h"
 #include "IAssetTools.h"
 #include "MeshreelAsset.h"

@@ -268,7 +268,11 @@ class UPrimitiveComponent : public USceneComponent
     virtual FPrimitiveSceneProxy *CreateSceneProxy() { return nullptr; }
     virtual int32 GetNumMaterials() const { return 0; }
     virtual UMaterialInterface *GetMaterial(int32) const { return nullptr; }
+#if ENGINE_MINOR_VERSION < 7
     FMaterialRelevance GetMaterialRelevance(ERHIFeatureLevel::Type) const { return {}; }
+#else
+    FMaterialRelevance GetMaterialRelevance(EShaderPlatform) const { return {}; }
+#endif
     FSceneInterface *GetScene() const { return &GetWorld()->Scene; }
     virtual void CreateRenderState() override
     {

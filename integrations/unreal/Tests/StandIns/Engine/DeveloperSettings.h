@@ -3,4 +3,6 @@
 
 class UDeveloperSettings : public UObject
 {
+  public:
+    virtual FName GetCategoryName() const { return NAME_None; }
 };

@@ -46,6 +46,22 @@ class UFactory : public UObject
         return nullptr;
     }
 };
+struct FAssetData
+{
+    UObject *Object = nullptr;
+    UClass *Class = nullptr;
+    bool IsValid() const { return Object != nullptr; }
+    bool IsInstanceOf(const UClass *Asked) const { return Class == Asked; }
+};
+class UActorFactory : public UObject
+{
+  public:
+    FText DisplayName;
+    UClass *NewActorClass = nullptr;
+    virtual bool CanCreateActorFrom(const FAssetData &, FText &) { return false; }
+    virtual void PostSpawnActor(UObject *, AActor *) {}
+    virtual UObject *GetAssetFromActorInstance(AActor *) { return nullptr; }
+};
 namespace EReimportResult
 {
 enum Type

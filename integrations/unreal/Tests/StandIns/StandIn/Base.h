@@ -89,6 +89,7 @@ struct FMemory
             std::memcpy(Target, Source, Bytes);
         }
     }
+    static int32 Memcmp(const void *A, const void *B, SIZE_T Bytes) { return std::memcmp(A, B, Bytes); }
     static void *Malloc(SIZE_T Bytes, uint32 Alignment)
     {
         if (FailNext())
