@@ -132,6 +132,31 @@ fn without_array_functions(hlsl: &str) -> String {
     blocks.collect::<Vec<_>>().join("\n\n")
 }
 
+/// Leaves the bodies of functions for packed transforms to their variant: they are long, and compilers would
+/// otherwise put them in place of each call before they find out that none is made.
+fn guard_packed(hlsl: &str) -> String {
+    let mut out = String::new();
+    let mut result = None;
+    for line in hlsl.lines() {
+        for (start, kind) in [("Matrix packed_matrix(", "Matrix"), ("float4 packed_rotation(", "float4")] {
+            if line.starts_with(start) {
+                result = Some(kind);
+            }
+        }
+        match (result, line) {
+            (Some(kind), "{") => {
+                out += &format!("{{\n#if PACKED == 0\n    return ({kind})0;\n#else\n");
+            }
+            (Some(_), "}") => {
+                out += "#endif\n}\n";
+                result = None;
+            }
+            _ => out += &format!("{line}\n"),
+        }
+    }
+    out
+}
+
 /// Makes a private variable the uniform that it stands for, and leaves numbers of registers to Unity.
 fn unity_line(line: &str, names: &[String]) -> String {
     if let Some((declared, rest)) = line.split_once(" = Constructarray")
@@ -170,11 +195,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let test = if number == 0 { "#if" } else { "#elif" };
         out += &format!("{test} defined({keyword})\n");
         for (name, value) in VARIANT_CONSTANTS.iter().zip(values) {
-            out += &format!("#define {name} {value}u\n");
+            out += &format!("#define {name} {value}\n");
         }
     }
     out += "#endif\n\n";
-    for line in without_array_functions(&hlsl).lines() {
+    for line in guard_packed(&without_array_functions(&hlsl)).lines() {
         out += &unity_line(line, &names);
         out.push('\n');
     }
