@@ -30,11 +30,19 @@ compile_files() {
     "$program" compile -q "$inputs/g_scene_attributes.abc" -o "$work/files/scene.reel"
 }
 
+# Names the extension to the engine, as the editor does when it finds it. Godot 4.6.3 crashes if it finds one in a project
+# that it has never opened, and is to end soon after, as with --import.
+name_extension() {
+    mkdir -p "$1/.godot"
+    echo "res://addons/meshreel/meshreel.gdextension" >"$1/.godot/extension_list.cfg"
+}
+
 # Lays out a project with the library, files, and what the decoder says of them.
 lay_out_project() {
     local project=$1 library folder
     cp -r tests/project "$project"
     cp -r addons "$project/addons"
+    name_extension "$project"
     library=$(cargo metadata --locked --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug
     folder="$project/addons/meshreel/bin/$(rustc -vV | sed -n 's/^host: //p')"
     mkdir -p "$folder" "$project/files" "$project/sources" "$project/decoded"
@@ -92,9 +100,19 @@ fi
 godot --headless --version
 cargo build --locked --examples --lib
 lay_out_project "$work/project"
-# The editor imports sources, and remembers the extension.
+# The editor imports sources.
 timeout 600 godot --headless --path "$work/project" --import >"$work/import.log" 2>&1 ||
     { cat "$work/import.log"; exit 1; }
+step "the editor: a preview"
+run_project godot --headless --path "$work/project" --editor res://preview.tscn
+step "the editor: an export"
+timeout 600 godot --headless --path "$work/project" --export-pack Linux "$work/game.pck" >"$work/export.log" 2>&1 ||
+    { cat "$work/export.log"; exit 1; }
+cp -r tests/exported "$work/exported"
+cp -r "$work/project/addons" "$work/exported/addons"
+mv "$work/game.pck" "$work/exported/game.pck"
+name_extension "$work/exported"
+run_project godot --headless --path "$work/exported"
 step "the engine without a display"
 run_project godot --headless --path "$work/project"
 step "the engine with a display"

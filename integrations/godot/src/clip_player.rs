@@ -4,6 +4,7 @@ use crate::model::clips::{ClipMixer, bone_name, match_bones};
 use crate::model::tree::unit_metres;
 use crate::nodes::transform;
 use crate::resource::ReelResource;
+use godot::classes::notify::NodeNotification;
 use godot::classes::{Engine, INode, Skeleton3D};
 use godot::prelude::*;
 
@@ -80,31 +81,15 @@ pub struct ReelClipPlayer {
 
 #[godot_api]
 impl INode for ReelClipPlayer {
-    fn process(&mut self, delta: f64) {
-        if Engine::singleton().is_editor_hint() && !self.plays_in_editor {
-            return;
-        }
-        let revision = self.reel.as_ref().map_or(0, |reel| reel.bind().revision());
-        if revision != self.revision {
-            self.unbind();
-            self.revision = revision;
-        }
-        if self.bound.as_ref().is_some_and(|bound| !bound.skeleton.is_instance_valid()) {
-            self.unbind();
-        }
-        if self.bound.is_none() {
-            self.bind_clips();
-        }
-        let (playing, rate, repeats) = (self.playing, self.rate, self.repeats);
-        let Some(bound) = self.bound.as_mut().filter(|_| !self.has_failed) else { return };
-        (bound.mixer.playing, bound.mixer.rate, bound.mixer.repeats) = (playing, rate, repeats);
-        let ended = match bound.mixer.tick(delta) {
-            Ok(ended) => ended,
-            Err(error) => return self.fail(error.to_string()),
-        };
-        bound.show();
-        if ended {
-            self.signals().ended().emit();
+    // Not by the virtual methods: a script that has these too would take their place.
+    fn on_notification(&mut self, what: NodeNotification) {
+        match what {
+            NodeNotification::ENTER_TREE => self.base_mut().set_process_internal(true),
+            NodeNotification::INTERNAL_PROCESS => {
+                let delta = self.base().get_process_delta_time();
+                self.advance(delta);
+            }
+            _ => {}
         }
     }
 
@@ -220,6 +205,35 @@ impl ReelClipPlayer {
 }
 
 impl ReelClipPlayer {
+    /// Plays on by `delta` seconds, and poses the skeleton.
+    fn advance(&mut self, delta: f64) {
+        if Engine::singleton().is_editor_hint() && !self.plays_in_editor {
+            return;
+        }
+        let revision = self.reel.as_ref().map_or(0, |reel| reel.bind().revision());
+        if revision != self.revision {
+            self.unbind();
+            self.revision = revision;
+        }
+        if self.bound.as_ref().is_some_and(|bound| !bound.skeleton.is_instance_valid()) {
+            self.unbind();
+        }
+        if self.bound.is_none() {
+            self.bind_clips();
+        }
+        let (playing, rate, repeats) = (self.playing, self.rate, self.repeats);
+        let Some(bound) = self.bound.as_mut().filter(|_| !self.has_failed) else { return };
+        (bound.mixer.playing, bound.mixer.rate, bound.mixer.repeats) = (playing, rate, repeats);
+        let ended = match bound.mixer.tick(delta) {
+            Ok(ended) => ended,
+            Err(error) => return self.fail(error.to_string()),
+        };
+        bound.show();
+        if ended {
+            self.signals().ended().emit();
+        }
+    }
+
     fn unbind(&mut self) {
         self.bound = None;
         self.has_failed = false;

@@ -5,7 +5,8 @@ use crate::model::tree::{matrix_rows, multiply_rows};
 use crate::nodes::FileNodes;
 use crate::runtime::{ReelRuntime, frame_number};
 use godot::classes::multi_mesh::TransformFormat;
-use godot::classes::node::InternalMode;
+use godot::classes::node::{InternalMode, PhysicsInterpolationMode};
+use godot::classes::notify::Node3DNotification;
 use godot::classes::{INode3D, MultiMesh, MultiMeshInstance3D};
 use godot::prelude::*;
 use meshreel::FrameView;
@@ -48,30 +49,13 @@ pub struct ReelCopies3D {
 
 #[godot_api]
 impl INode3D for ReelCopies3D {
-    fn exit_tree(&mut self) {
-        self.clear();
-    }
-
-    fn process(&mut self, _delta: f64) {
-        // One that was freed must not be cloned.
-        let Some(mut source) = self.source.as_ref().filter(|source| source.is_instance_valid()).cloned() else {
-            return self.clear();
-        };
-        if self.base().is_visible_in_tree() {
-            source.bind_mut().set_copied(frame_number());
-        }
-        let source = source.bind();
-        let (Some(id), Some((nodes, build))) = (source.id(), source.file_nodes()) else {
-            return self.clear();
-        };
-        if self.build != Some(build) {
-            self.clear();
-            self.create(nodes);
-            self.build = Some(build);
-        }
-        let shown = ReelRuntime::with_library(|library| library.frame(id)).flatten();
-        if let Some(shown) = shown {
-            self.show(&shown.view(), nodes);
+    // Not by the virtual methods: a script that has these too would take their place.
+    fn on_notification(&mut self, what: Node3DNotification) {
+        match what {
+            Node3DNotification::ENTER_TREE => self.base_mut().set_process_internal(true),
+            Node3DNotification::EXIT_TREE => self.clear(),
+            Node3DNotification::INTERNAL_PROCESS => self.advance(),
+            _ => {}
         }
     }
 }
@@ -99,6 +83,31 @@ impl ReelCopies3D {
 }
 
 impl ReelCopies3D {
+    /// Shows the copies as they are now.
+    fn advance(&mut self) {
+        // One that was freed must not be cloned.
+        let Some(mut source) = self.source.as_ref().filter(|source| source.is_instance_valid()).cloned()
+        else {
+            return self.clear();
+        };
+        if self.base().is_visible_in_tree() {
+            source.bind_mut().set_copied(frame_number());
+        }
+        let source = source.bind();
+        let (Some(id), Some((nodes, build))) = (source.id(), source.file_nodes()) else {
+            return self.clear();
+        };
+        if self.build != Some(build) {
+            self.clear();
+            self.create(nodes);
+            self.build = Some(build);
+        }
+        let shown = ReelRuntime::with_library(|library| library.frame(id)).flatten();
+        if let Some(shown) = shown {
+            self.show(&shown.view(), nodes);
+        }
+    }
+
     fn clear(&mut self) {
         self.build = None;
         for mut mesh in self.meshes.drain(..) {
@@ -117,6 +126,7 @@ impl ReelCopies3D {
                 multi_mesh.set_mesh(&shown.array_mesh);
                 let mut instance = MultiMeshInstance3D::new_alloc();
                 instance.set_multimesh(&multi_mesh);
+                instance.set_physics_interpolation_mode(PhysicsInterpolationMode::OFF);
                 self.base_mut().add_child_ex(&instance).internal(InternalMode::BACK).done();
                 self.meshes.push(CopiedMesh { mesh, node: *node, instance, multi_mesh, rows: None });
             }

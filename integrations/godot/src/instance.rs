@@ -7,6 +7,7 @@ use crate::nodes::FileNodes;
 use crate::resource::ReelResource;
 use crate::runtime::{ReelRuntime, frame_number};
 use godot::classes::node::InternalMode;
+use godot::classes::notify::Node3DNotification;
 use godot::classes::{Camera3D, INode3D, Material};
 use godot::prelude::*;
 use meshreel::{Command, InstanceId, Repeat, ShownFrames};
@@ -123,44 +124,19 @@ pub struct ReelInstance3D {
 
 #[godot_api]
 impl INode3D for ReelInstance3D {
-    fn enter_tree(&mut self) {
-        self.open_reel();
-    }
-
-    fn exit_tree(&mut self) {
-        self.close_reel();
-    }
-
-    fn process(&mut self, delta: f64) {
-        let revision = self.reel.as_ref().map_or(0, |reel| reel.bind().revision());
-        if revision != self.revision {
-            self.close_reel();
-            self.pending_time = None;
-            self.open_reel();
-        }
-        let Some(id) = self.id else { return };
-        let frame = frame_number();
-        let is_copied = self.copied.is_some_and(|copied| copied + 2 > frame);
-        let visible = self.nodes.is_none() || is_copied || self.base().is_visible_in_tree();
-        let state = ReelRuntime::with_library(|library| {
-            library.set_visible(id, visible);
-            library.see(id, frame);
-            library.tick(frame, delta);
-            (library.take_reports(id), library.frame(id), library.is_stopped(id))
-        });
-        let Some((reports, shown, is_stopped)) = state else { return };
-        for report in reports {
-            self.handle(report);
-        }
-        // A handler of a signal may have opened another file.
-        if self.id != Some(id) {
-            return;
-        }
-        if let Some(nodes) = &mut self.nodes {
-            nodes.show_root(!is_stopped);
-        }
-        if let Some(shown) = shown {
-            self.show_frames(&shown);
+    // Not by the virtual methods: a script that has these too would take their place.
+    fn on_notification(&mut self, what: Node3DNotification) {
+        match what {
+            Node3DNotification::ENTER_TREE => {
+                self.base_mut().set_process_internal(true);
+                self.open_reel();
+            }
+            Node3DNotification::EXIT_TREE => self.close_reel(),
+            Node3DNotification::INTERNAL_PROCESS => {
+                let delta = self.base().get_process_delta_time();
+                self.advance(delta);
+            }
+            _ => {}
         }
     }
 
@@ -173,6 +149,19 @@ impl INode3D for ReelInstance3D {
 
 #[godot_api]
 impl ReelInstance3D {
+    /// A value of `repeat`: it stays at the last frame, or played backwards at the first.
+    #[constant]
+    const REPEAT_ONCE: i64 = ReelRepeat::Once as i64;
+    /// A value of `repeat`: it goes on at the other end.
+    #[constant]
+    const REPEAT_LOOP: i64 = ReelRepeat::Loop as i64;
+    /// A value of `repeat`: the last frame is blended into the first.
+    #[constant]
+    const REPEAT_CYCLE: i64 = ReelRepeat::Cycle as i64;
+    /// A value of `repeat`: it turns around at both ends.
+    #[constant]
+    const REPEAT_PING_PONG: i64 = ReelRepeat::PingPong as i64;
+
     /// The first frame is shown, and the nodes of the file exist.
     #[signal]
     fn reel_ready();
@@ -407,6 +396,40 @@ impl ReelInstance3D {
     /// Says that copies of this node are shown in a frame of the engine, so that it is decoded even if it is hidden.
     pub(crate) fn set_copied(&mut self, frame: u64) {
         self.copied = Some(frame);
+    }
+
+    /// Plays on by `delta` seconds, and shows what is due.
+    fn advance(&mut self, delta: f64) {
+        let revision = self.reel.as_ref().map_or(0, |reel| reel.bind().revision());
+        if revision != self.revision {
+            self.close_reel();
+            self.pending_time = None;
+            self.open_reel();
+        }
+        let Some(id) = self.id else { return };
+        let frame = frame_number();
+        let is_copied = self.copied.is_some_and(|copied| copied + 2 > frame);
+        let visible = self.nodes.is_none() || is_copied || self.base().is_visible_in_tree();
+        let state = ReelRuntime::with_library(|library| {
+            library.set_visible(id, visible);
+            library.see(id, frame);
+            library.tick(frame, delta);
+            (library.take_reports(id), library.frame(id), library.is_stopped(id))
+        });
+        let Some((reports, shown, is_stopped)) = state else { return };
+        for report in reports {
+            self.handle(report);
+        }
+        // A handler of a signal may have opened another file.
+        if self.id != Some(id) {
+            return;
+        }
+        if let Some(nodes) = &mut self.nodes {
+            nodes.show_root(!is_stopped);
+        }
+        if let Some(shown) = shown {
+            self.show_frames(&shown);
+        }
     }
 
     fn settings(&self) -> Settings {

@@ -22,11 +22,11 @@ impl IResourceFormatLoader for ReelLoader {
     }
 
     fn handles_type(&self, class: StringName) -> bool {
-        class == StringName::from("ReelResource") || class == StringName::from("Resource")
+        class == "ReelResource" || class == "Resource"
     }
 
     fn get_resource_type(&self, path: GString) -> GString {
-        let is_reel = path.get_extension().to_lower() == GString::from(EXTENSION);
+        let is_reel = path.get_extension().to_lower() == EXTENSION;
         if is_reel { GString::from("ReelResource") } else { GString::new() }
     }
 

@@ -4,6 +4,7 @@ use crate::mesh::{FindMaterial, ShownMesh};
 use crate::model::lens::{Projection, camera_values};
 use crate::model::tree::{basis_columns, mesh_frame, mesh_nodes, node_name, tree_nodes, unit_metres};
 use crate::model::vertices::Vertices;
+use godot::classes::node::PhysicsInterpolationMode;
 use godot::classes::{Camera3D, MeshInstance3D};
 use godot::prelude::*;
 use meshreel::{Camera, FrameView};
@@ -35,6 +36,8 @@ impl FileNodes {
         let mut root = Node3D::new_alloc();
         root.set_name("Reel");
         root.set_scale(Vector3::splat(metres));
+        // Frames are interpolated already, and not in the physics' ticks.
+        root.set_physics_interpolation_mode(PhysicsInterpolationMode::OFF);
         let mut out = FileNodes {
             root,
             nodes: Vec::new(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The options of an import.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompileOptions {
     /// The largest error, as the program takes it: `0.01%`, `0.5mm`; empty for its default.
     pub tolerance: String,
@@ -21,20 +21,6 @@ pub struct CompileOptions {
     pub cycle: bool,
     /// Further arguments.
     pub arguments: Vec<String>,
-}
-
-impl Default for CompileOptions {
-    fn default() -> CompileOptions {
-        CompileOptions {
-            tolerance: String::new(),
-            preset: String::new(),
-            unit: String::new(),
-            lods: 0,
-            clips_only: false,
-            cycle: false,
-            arguments: Vec::new(),
-        }
-    }
 }
 
 impl CompileOptions {

@@ -91,14 +91,14 @@ func test_ranges_and_repeats() -> void:
 	var node := add_instance("res://files/flag_small.reel")
 	node.range_begin = 0.5
 	node.range_end = 0.75
-	node.repeat = 1
+	node.repeat = ReelInstance3D.REPEAT_LOOP
 	node.playing = true
 	await wait_ready(node)
 	for frame in 60:
 		await frames(1)
 		check(node.time >= 0.5 - 1e-6 and node.time <= 0.75 + 1e-6, "time %f" % node.time)
 	check(not "ended" in signals, "a loop does not end")
-	node.repeat = 3
+	node.repeat = ReelInstance3D.REPEAT_PING_PONG
 	node.range_end = 0.0
 	node.seek(1.5)
 	var turned := false
@@ -108,6 +108,7 @@ func test_ranges_and_repeats() -> void:
 		turned = turned or node.time < last
 		last = node.time
 	check(turned, "ping-pong turns")
+	node.repeat = ReelInstance3D.REPEAT_ONCE
 	check(not node.play_range("walk"), "there is no such range")
 	check(signals.back().begins_with("failed res://files/flag_small.reel: "), "that is an error")
 
@@ -180,7 +181,7 @@ func test_a_paused_game_stands() -> void:
 	var other := add_instance("res://files/flag_small.reel")
 	other.process_mode = Node.PROCESS_MODE_ALWAYS
 	for each: ReelInstance3D in [node, other]:
-		each.repeat = 1
+		each.repeat = ReelInstance3D.REPEAT_CYCLE
 		each.playing = true
 		await wait_ready(each)
 	process_mode = Node.PROCESS_MODE_PAUSABLE

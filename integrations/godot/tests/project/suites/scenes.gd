@@ -189,3 +189,14 @@ func test_loading_on_a_thread() -> void:
 	var node := add_instance("")
 	node.reel = reel
 	await wait_ready(node)
+
+
+func test_a_script_with_methods_of_the_same_names() -> void:
+	var node: ReelInstance3D = load("res://suites/scripted.gd").new()
+	node.reel = load("res://files/flag_small.reel")
+	node.playing = true
+	add_child(node)
+	await wait_ready(node)
+	await frames(3)
+	check(node.time > 0.0, "it plays")
+	check(node.calls > 0, "its own method is called as well")
