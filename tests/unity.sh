@@ -170,8 +170,8 @@ spirv() {
         cat "$made/glslang" && exit 1
     fi
 }
-variants=(POINTS_NARROW POINTS_WIDE POINTS_HEIGHTS POINTS_BONES_APART)
-if [ "${CARD:-}" = all ]; then variants+=(POINTS_CODES POINTS_BONES POINTS_BONES_PACKED); fi
+variants=(POINTS_NARROW POINTS_WIDE POINTS_HEIGHTS POINTS_BONES POINTS_BONES_APART)
+if [ "${CARD:-}" = all ]; then variants+=(POINTS_CODES POINTS_BONES_PACKED); fi
 if has glslangValidator; then
     if ! cmp -s "$made/Passes.compute" "$made/spirv/Passes.compute"; then rm -rf "$made/spirv"; fi
     mkdir -p "$made/spirv"

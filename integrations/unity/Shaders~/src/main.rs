@@ -132,29 +132,40 @@ fn without_array_functions(hlsl: &str) -> String {
     blocks.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Leaves the bodies of functions for packed transforms to their variant: they are long, and compilers would
-/// otherwise put them in place of each call before they find out that none is made.
-fn guard_packed(hlsl: &str) -> String {
+/// Functions that some variants never call: the start of the declaration, the type, and the condition for these
+/// variants. Only packed transforms are unpacked; normals are sums only where points are apart or no bones move
+/// them (`add_normal_lists` of meshreel-gpu).
+const UNUSED: [(&str, &str, &str); 4] = [
+    ("Matrix packed_matrix(", "Matrix", "PACKED == 0"),
+    ("float4 packed_rotation(", "float4", "PACKED == 0"),
+    ("float3 corner_vector(", "float3", "POSITIONS == 3 && POINTS_APART == 0"),
+    ("float3 large_vector(", "float3", "POSITIONS == 3 && POINTS_APART == 0"),
+];
+
+/// Leaves out the bodies of unused functions: they are long, and compilers would otherwise put them in place of
+/// each call before they find out that none is made.
+fn guard_unused(hlsl: &str) -> Result<String, String> {
     let mut out = String::new();
-    let mut result = None;
+    let mut current = None;
+    let mut guarded = 0;
     for line in hlsl.lines() {
-        for (start, kind) in [("Matrix packed_matrix(", "Matrix"), ("float4 packed_rotation(", "float4")] {
-            if line.starts_with(start) {
-                result = Some(kind);
-            }
-        }
-        match (result, line) {
-            (Some(kind), "{") => {
-                out += &format!("{{\n#if PACKED == 0\n    return ({kind})0;\n#else\n");
+        current = UNUSED.iter().find(|(start, ..)| line.starts_with(start)).or(current);
+        match (current, line) {
+            (Some((_, kind, condition)), "{") => {
+                out += &format!("{{\n#if {condition}\n    return ({kind})0;\n#else\n");
             }
             (Some(_), "}") => {
                 out += "#endif\n}\n";
-                result = None;
+                current = None;
+                guarded += 1;
             }
             _ => out += &format!("{line}\n"),
         }
     }
-    out
+    match guarded == UNUSED.len() {
+        true => Ok(out),
+        false => Err(format!("{guarded} functions are guarded, not {}", UNUSED.len())),
+    }
 }
 
 /// Makes a private variable the uniform that it stands for, and leaves numbers of registers to Unity.
@@ -199,7 +210,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     out += "#endif\n\n";
-    for line in guard_packed(&without_array_functions(&hlsl)).lines() {
+    for line in guard_unused(&without_array_functions(&hlsl))?.lines() {
         out += &unity_line(line, &names);
         out.push('\n');
     }

@@ -272,6 +272,7 @@ int main(int count, char **arguments) {
         fprintf(stderr, "card FOLDER_OF_SPIRV MOMENT.card...\n");
         return 2;
     }
+    setvbuf(stdout, NULL, _IOLBF, 0);
     create_device();
     folder = arguments[1];
     int good = 1;
