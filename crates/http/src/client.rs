@@ -3,7 +3,6 @@
 use crate::address::Address;
 use crate::cache::BlockCache;
 use crate::encryption::check_scheme;
-use crate::failure::Failure;
 use crate::options::HttpOptions;
 use crate::remote_file::{Network, RemoteFile};
 use crate::request_threads::RequestThreads;
@@ -20,8 +19,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Reads files over HTTP: connections, threads and a cache for any number of files. Clones are handles of the
 /// same client.
 ///
-/// The client lives as long as it or one of its sources does. The last one that goes ends its threads, without
-/// waiting for them.
+/// The client lives as long as it or one of its sources does. The last one that goes ends its threads,
+/// without waiting for them.
 #[derive(Clone)]
 pub struct HttpClient {
     state: Arc<ClientState>,
@@ -40,8 +39,8 @@ impl Drop for ClientState {
 }
 
 impl HttpClient {
-    /// Creates a client and starts its threads; nothing is requested yet. Fails if an option is invalid or the
-    /// system has no thread.
+    /// Creates a client and starts its threads; nothing is requested yet. Fails if an option is invalid or
+    /// the system has no thread.
     pub fn new(options: HttpOptions) -> Result<HttpClient, Error> {
         let requester = Requester::new(options)?;
         let cache = BlockCache::new(requester.options.cache_bytes);
@@ -70,8 +69,8 @@ impl HttpClient {
         Ok(Arc::new(HttpSource { file, name, client: self.state.clone() }))
     }
 
-    /// Ends all reads of all its sources, now and later, with an error: for the end of a game. A request under
-    /// way ends in the background, with its next bytes or its timeout.
+    /// Ends all reads of all its sources, now and later, with an error: for the end of a game. A request
+    /// under way ends in the background, with its next bytes or its timeout.
     pub fn close(&self) {
         self.state.network.requester.close();
         self.state.threads.close();
@@ -102,8 +101,8 @@ impl fmt::Debug for HttpClient {
 /// A file on a server, read in ranges as they are needed.
 ///
 /// A player reads it as an [`AsyncSource`], on threads of the client. Everything else reads it as [`ReadAt`],
-/// which waits for the network on the calling thread; so do [`AsyncSource::size`] and [`ReadAt::len`] until the
-/// first request was answered.
+/// which waits for the network on the calling thread; so do [`AsyncSource::size`] and [`ReadAt::len`] until
+/// the first request was answered.
 ///
 /// The file must not change on the server: ETag, date and size are compared with each request, and a read of
 /// another version fails.
@@ -134,8 +133,8 @@ impl HttpSource {
         self.file.serves_ranges()
     }
 
-    /// Returns the length; one that no file has if it cannot be learned, so that the read that follows reports
-    /// the reason.
+    /// Returns the length; one that no file has if it cannot be learned, so that the read that follows
+    /// reports the reason.
     fn size_or_max(&self) -> u64 {
         self.file.size().unwrap_or(u64::MAX)
     }
@@ -174,7 +173,6 @@ impl ReadAt for HttpSource {
                 room.copy_from_slice(bytes);
             }
         };
-        let outcome = self.file.read(offset..end, &|| true, &mut copy);
-        outcome.failure.as_ref().map(Failure::to_io).map_or(Ok(()), Err)
+        self.file.read(offset..end, &|| true, &mut copy).map_err(|failure| failure.to_io())
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 /// Seconds of a day.
 const DAY_SECONDS: i64 = 24 * 3600;
 
-/// Returns the wait before a retry after so many failures in a row: `first`, doubled with each, at most `max`.
+/// Returns the wait before a retry after so many failures in a row: `first`, doubled with each, at most
+/// `max`.
 pub(crate) fn back_off(first: Duration, max: Duration, failures: u32) -> Duration {
     let factor = 1u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
     first.saturating_mul(factor).min(max)

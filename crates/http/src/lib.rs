@@ -38,8 +38,8 @@
 //! ```
 //!
 //! Nothing that a server sends is trusted: lengths and ranges are compared with what was asked for, redirects
-//! and headers are bounded, and an answer that is too slow counts as a failure. Errors and `Debug` show neither
-//! headers nor queries of addresses.
+//! and headers are bounded, and an answer that is too slow counts as a failure. Errors and `Debug` show
+//! neither headers nor queries of addresses.
 
 #![warn(missing_debug_implementations)]
 

@@ -64,17 +64,17 @@ pub struct HttpOptions {
     pub max_retry_after: Duration,
     /// The number of redirects that are followed for one request. Default 5.
     pub max_redirects: u32,
-    /// Bytes of memory for blocks, of all files of the client together: those being loaded and those that were
-    /// used last. Default 16 MiB.
+    /// Bytes of memory for blocks, of all files of the client together: those being loaded and those that
+    /// were used last. Default 16 MiB.
     pub cache_bytes: u64,
     /// Bytes of a block, the smallest amount that is requested. Default 64 KiB.
     pub block_bytes: u64,
     /// The largest number of bytes of one request; rounded down to whole blocks. Default 1 MiB, which is what
     /// a player reads at once.
     pub max_request_bytes: u64,
-    /// Bytes of memory for files of servers that do not serve ranges, of all files of the client together. Such
-    /// a file is fetched whole and stays in memory as long as its source; one that does not fit is refused.
-    /// Default 32 MiB.
+    /// Bytes of memory for files of servers that do not serve ranges, of all files of the client together.
+    /// Such a file is fetched whole and stays in memory as long as its source; one that does not fit is
+    /// refused. Default 32 MiB.
     pub whole_bytes: u64,
     /// The number of threads that send requests of players; each sends one at a time. Default 4.
     pub max_requests: usize,

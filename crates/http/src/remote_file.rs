@@ -12,6 +12,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// The largest number of blocks that are received although nobody wants them any more, so that the connection
+/// can be used again.
+const MAX_UNWANTED_BLOCKS: u64 = 4;
 /// Bytes by which the memory for a whole file of unknown length grows.
 const WHOLE_STEP_BYTES: usize = 64 << 10;
 
@@ -50,12 +53,6 @@ struct WholeFile {
 struct WholeMemory {
     network: Arc<Network>,
     bytes: u64,
-}
-
-/// The result of a read: the bytes at its start that were delivered, and the reason why there are no more.
-pub(crate) struct ReadOutcome {
-    pub filled: usize,
-    pub failure: Option<Failure>,
 }
 
 /// Takes bytes of a read, and their place in it. They come in order, without gaps.
@@ -139,37 +136,34 @@ impl RemoteFile {
     }
 
     /// Reads a range of the file. What is not in the cache is requested; that is retried as long as the read
-    /// is wanted.
+    /// is wanted. Bytes that were delivered before a failure are in the cache, if it has room for them.
     pub fn read(
         &self,
         range: Range<u64>,
         is_wanted: &dyn Fn() -> bool,
         sink: &mut ByteSink<'_>,
-    ) -> ReadOutcome {
-        let fail = |failure| ReadOutcome { filled: 0, failure: Some(failure) };
+    ) -> Result<(), Failure> {
         if let Some(failure) = self.take_failure() {
-            return fail(failure);
+            return Err(failure);
         }
-        let size = match self.size_or_retry() {
-            Ok(size) => size,
-            Err(failure) => return fail(failure),
-        };
-        if range.end > size {
+        if range.end > self.size_or_retry()? {
             let what = "the read reaches beyond the end of the file";
-            return fail(Failure::permanent(std::io::ErrorKind::UnexpectedEof, what));
+            return Err(Failure::permanent(std::io::ErrorKind::UnexpectedEof, what));
         }
-        let facts = match &*self.lock() {
-            Connection::Ranges(facts) => Ok(facts.clone()),
-            Connection::Whole(file) => Err(file.clone()),
-            Connection::New | Connection::Failed(_) => return fail(Failure::cancelled()),
-        };
-        match facts {
-            Ok(facts) => self.read_blocks(&facts, range, is_wanted, sink),
-            Err(file) => {
-                let bytes = file.bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
-                sink(0, bytes);
-                ReadOutcome { filled: bytes.len(), failure: None }
+        let connection = self.lock();
+        match &*connection {
+            Connection::Ranges(facts) => {
+                let facts = facts.clone();
+                drop(connection);
+                self.read_blocks(&facts, range, is_wanted, sink)
             }
+            Connection::Whole(file) => {
+                let file = file.clone();
+                drop(connection);
+                sink(0, file.bytes.get(range.start as usize..range.end as usize).unwrap_or_default());
+                Ok(())
+            }
+            Connection::New | Connection::Failed(_) => Err(Failure::cancelled()),
         }
     }
 
@@ -179,14 +173,11 @@ impl RemoteFile {
         range: Range<u64>,
         is_wanted: &dyn Fn() -> bool,
         sink: &mut ByteSink<'_>,
-    ) -> ReadOutcome {
+    ) -> Result<(), Failure> {
         let counters = &self.network.requester.counters;
         let is_wanted = &|| is_wanted() && !self.network.requester.is_closed();
         let mut next = range.start;
-        let failure = loop {
-            if next >= range.end {
-                break None;
-            }
+        while next < range.end {
             let request = self.block_request(facts, next..range.end);
             let mut deliver = |block: u64, bytes: &BlockBytes| {
                 let (start, end) = (request.bytes(block).start, request.bytes(block).end.min(range.end));
@@ -194,21 +185,21 @@ impl RemoteFile {
                 sink((next - range.start) as usize, own);
                 next = end;
             };
-            match self.network.cache.look_up(request, is_wanted, &|| count(&counters.block_waits, 1)) {
-                Ok(Lookup::Cached(bytes)) => {
+            match self.network.cache.look_up(request, is_wanted, &|| count(&counters.block_waits, 1))? {
+                Lookup::Cached(bytes) => {
                     count(&counters.block_hits, 1);
                     deliver(request.first, &bytes);
                 }
-                Ok(Lookup::Load(mut ticket)) => {
+                Lookup::Load(mut ticket) => {
                     if let Err(failure) = self.load(facts, &mut ticket, &mut deliver, is_wanted) {
                         ticket.fail(&failure);
-                        break Some(failure);
+                        return Err(failure);
                     }
                 }
-                Ok(Lookup::Failed(failure)) | Err(failure) => break Some(failure),
+                Lookup::Failed(failure) => return Err(failure),
             }
-        };
-        ReadOutcome { filled: (next - range.start) as usize, failure }
+        }
+        Ok(())
     }
 
     fn block_request(&self, facts: &FileFacts, range: Range<u64>) -> BlockRequest {
@@ -236,7 +227,7 @@ impl RemoteFile {
         let mut failures = 0;
         loop {
             let before = ticket.missing().start;
-            let Err(failure) = self.load_once(facts, ticket, deliver) else {
+            let Err(failure) = self.load_once(facts, ticket, deliver, is_wanted) else {
                 return Ok(());
             };
             if ticket.missing().start > before {
@@ -252,6 +243,7 @@ impl RemoteFile {
         facts: &FileFacts,
         ticket: &mut LoadTicket<'_>,
         deliver: &mut dyn FnMut(u64, &BlockBytes),
+        is_wanted: &dyn Fn() -> bool,
     ) -> Result<(), Failure> {
         let range = ticket.missing_bytes();
         let checked = self.network.requester.request(&self.address, &range, Some(facts))?;
@@ -270,6 +262,10 @@ impl RemoteFile {
             ticket.insert(bytes.clone());
             deliver(block, &bytes);
             start = end;
+            let missing = ticket.missing();
+            if missing.end - missing.start > MAX_UNWANTED_BLOCKS && !is_wanted() {
+                return Err(Failure::cancelled());
+            }
         }
         Ok(())
     }

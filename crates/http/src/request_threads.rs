@@ -5,7 +5,7 @@
 //! loads its blocks; these then go to the cache.
 
 use crate::failure::Failure;
-use crate::remote_file::{ReadOutcome, RemoteFile};
+use crate::remote_file::RemoteFile;
 use meshreel::Error;
 use meshreel::stream::ReadRequest;
 use std::io;
@@ -161,18 +161,14 @@ impl ReadQueue {
                 }
             };
             // A panic would leave the read in its place, and its player would wait for it forever.
-            let outcome = catch_unwind(AssertUnwindSafe(|| file.read(range, &is_wanted, &mut copy)));
-            let outcome = outcome.unwrap_or_else(|_| {
-                let failure = Failure::permanent(io::ErrorKind::Other, "the request failed");
-                ReadOutcome { filled: 0, failure: Some(failure) }
-            });
+            let result = catch_unwind(AssertUnwindSafe(|| file.read(range, &is_wanted, &mut copy)));
+            let result = result
+                .unwrap_or_else(|_| Err(Failure::permanent(io::ErrorKind::Other, "the request failed")));
             let read = lock(slot).take();
             if let Some(read) = read {
-                read.complete(match outcome {
-                    // The bytes that were read before the failure are valid.
-                    ReadOutcome { filled: 0, failure: Some(failure) } => Err(failure.to_io()),
-                    ReadOutcome { filled, .. } => Ok(filled),
-                });
+                // A player that is told of some bytes alone does not learn the reason; it reads again unit by
+                // unit, and finds what arrived in the cache.
+                read.complete(result.map(|()| size as usize).map_err(|failure| failure.to_io()));
             }
         }
     }

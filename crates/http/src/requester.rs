@@ -10,6 +10,7 @@ use crate::statistics::{Counters, count};
 use meshreel::Error;
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use ureq::http::{HeaderName, HeaderValue, Response, header};
@@ -31,7 +32,9 @@ pub(crate) struct Requester {
     pub options: HttpOptions,
     pub counters: Counters,
     headers: Vec<(HeaderName, HeaderValue)>,
-    closed: Mutex<bool>,
+    closed: AtomicBool,
+    /// For those who wait before a retry: they are woken when the client is closed.
+    pauses: Mutex<()>,
     woken: Condvar,
 }
 
@@ -91,7 +94,8 @@ impl Requester {
             options,
             counters: Counters::default(),
             headers,
-            closed: Mutex::new(false),
+            closed: AtomicBool::new(false),
+            pauses: Mutex::new(()),
             woken: Condvar::new(),
         })
     }
@@ -166,32 +170,37 @@ impl Requester {
     /// Waits before a retry; `false` if the result is no longer wanted.
     pub fn pause(&self, delay: Duration, is_wanted: &dyn Fn() -> bool) -> bool {
         let end = Instant::now() + delay;
-        let mut closed = self.lock();
         loop {
-            if *closed || !is_wanted() {
+            if !is_wanted() {
+                return false;
+            }
+            let pauses = self.lock();
+            if self.is_closed() {
                 return false;
             }
             let rest = end.saturating_duration_since(Instant::now());
             if rest.is_zero() {
                 return true;
             }
-            let wait = self.woken.wait_timeout(closed, rest.min(WANTED_CHECK));
-            closed = wait.unwrap_or_else(PoisonError::into_inner).0;
+            let wait = self.woken.wait_timeout(pauses, rest.min(WANTED_CHECK));
+            drop(wait.unwrap_or_else(PoisonError::into_inner));
         }
     }
 
     /// Ends all requests, those under way and later ones.
     pub fn close(&self) {
-        *self.lock() = true;
+        let pauses = self.lock();
+        self.closed.store(true, Ordering::Relaxed);
+        drop(pauses);
         self.woken.notify_all();
     }
 
     pub fn is_closed(&self) -> bool {
-        *self.lock()
+        self.closed.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, bool> {
-        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Describes an error before the body. Texts of the client crate are left out if they may contain

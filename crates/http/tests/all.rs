@@ -1,5 +1,6 @@
-//! Files over HTTP, from servers that do what they should and from servers that do not. No test measures time:
-//! where a server stalls, timeouts are short, and everywhere else so long that a busy machine does not matter.
+//! Files over HTTP, from servers that do what they should and from servers that do not. No test measures
+//! time: where a server stalls, timeouts are short, and everywhere else so long that a busy machine does not
+//! matter.
 
 #[path = "http/cache.rs"]
 mod cache;

@@ -8,6 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::sync::Arc;
+use std::time::Duration;
 
 const AUTHORITY: &[u8] = include_bytes!("certificate/authority.pem");
 const CERTIFICATE: &[u8] = include_bytes!("certificate/server.pem");
@@ -56,7 +57,9 @@ fn a_server_that_nobody_vouches_for_is_refused_at_once() {
     assert_eq!((client.statistics().requests, client.statistics().retries), (1, 0));
     // Nor is a server that does not speak TLS.
     let plain = Server::good(golden_bytes("square.reel"));
-    let client = HttpClient::new(patient().with_authorities(AUTHORITY).with_retries(0)).unwrap();
+    // Both sides wait for the other one to say more.
+    let options = patient().with_timeout(Duration::from_millis(300)).with_retries(0);
+    let client = HttpClient::new(options.with_authorities(AUTHORITY)).unwrap();
     assert!(client.source(&secure(&plain, "a")).unwrap().connect().is_err());
     assert!(plain.requests().is_empty());
 }

@@ -1,6 +1,6 @@
 //! What a player shows of a file over HTTP is what a plain decode from the disk gives.
 
-use crate::server::{Reply, Server, golden, golden_bytes, serve};
+use crate::server::{Reply, Server, Step, golden, golden_bytes, serve};
 use meshreel::raw::format::checksum;
 use meshreel::{
     Command, DecodedFrame, Event, FrameDecoder, InstanceId, Limits, MeshView, Options, Player, Reel,
@@ -58,8 +58,8 @@ fn sum_of(frame: &DecodedFrame<'_>, meshes: usize) -> u64 {
     checksum(&all)
 }
 
-/// Goes to a frame, ticks until it is shown, and compares it with the reference. Events of failures that pass
-/// are allowed if `failures` are.
+/// Stops at a frame, ticks until it is shown, and compares it with the reference. Events of failures that
+/// pass are allowed if `failures` are.
 pub fn show(
     player: &mut Player,
     own: InstanceId,
@@ -67,6 +67,7 @@ pub fn show(
     frame: usize,
     failures: bool,
 ) {
+    player.command(own, Command::Pause);
     player.command(own, Command::GoToFrame(frame));
     loop {
         player.tick(0.02);
@@ -88,6 +89,12 @@ pub fn show(
         }
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Options of a player that reads nothing before it must.
+fn hand_to_mouth() -> Options {
+    let options = Options::default().with_heap(16 << 20).with_resident(0).with_read_size(1);
+    options.with_decode_ahead(0.0).with_least_read_ahead(0.0).with_most_read_ahead(0.0)
 }
 
 fn names() -> Vec<String> {
@@ -185,7 +192,7 @@ fn a_server_that_stalls_holds_up_neither_the_tick_nor_other_files() {
     let server = Server::start(move |request| {
         let reply = serve(&bytes, "\"a\"", request);
         let body = reply.body();
-        reply.steps(vec![crate::server::Step::Await(gate.clone()), crate::server::Step::Send(body)])
+        reply.steps(vec![Step::Await(gate.clone()), Step::Send(body)])
     });
     let client = HttpClient::new(patient()).unwrap();
     // The player has one thread that opens files: the one on the disk comes first.
@@ -266,7 +273,7 @@ fn what_cannot_be_opened_is_an_event_that_names_the_file() {
         ("gone.reel", "there is no such file"),
         ("text.reel?secret", "not a .reel file"),
         ("short.reel", "downloaded only in part"),
-        ("empty.reel", "shorter than its header"),
+        ("empty.reel", "does not begin with the magic number"),
     ] {
         let file = client.open(&mut player, &server.url(path)).unwrap();
         let error = loop {
@@ -302,6 +309,52 @@ fn a_player_without_threads_plays_as_well() {
     }
 }
 
+/// A read that is no longer wanted frees its thread: what remains of it is not received.
+#[test]
+fn a_long_answer_that_nobody_wants_is_abandoned() {
+    let name = "flag_wide.reel";
+    let (armed, released) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (own_armed, gate, bytes) = (armed.clone(), released.clone(), golden_bytes(name));
+    let server = Server::start(move |request| {
+        let reply = serve(&bytes, "\"a\"", request);
+        if !own_armed.swap(false, Ordering::SeqCst) {
+            return reply;
+        }
+        let body = reply.body();
+        assert!(body.len() > 16 << 10, "a long answer");
+        let steps =
+            [Step::Send(body[..1500].to_vec()), Step::Await(gate.clone()), Step::Send(body[1500..].to_vec())];
+        reply.steps(steps.to_vec())
+    });
+    let options = patient().with_block_bytes(1 << 10).with_max_requests(1);
+    let client = HttpClient::new(options).unwrap();
+    let mut player = Player::new(Options::default().with_heap(16 << 20)).unwrap();
+    let open = |player: &mut Player| {
+        let file = client.open(player, &server.url(name)).unwrap();
+        while !matches!(player.next_event(), Some(Event::Opened(_))) {
+            player.tick(0.0);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        file
+    };
+    let file = open(&mut player);
+    let before = client.statistics();
+    armed.store(true, Ordering::SeqCst);
+    let own = player.add_instance(file).unwrap();
+    player.command(own, Command::Play);
+    while client.statistics().blocks_loaded == before.blocks_loaded {
+        player.tick(0.0);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    player.close(file);
+    player.tick(0.0);
+    released.store(true, Ordering::SeqCst);
+    // There is one thread, which must have gone on to this file.
+    open(&mut player);
+    let received = client.statistics().bytes_received - 2 * before.bytes_received;
+    assert!(received < 16 << 10, "{received} bytes");
+}
+
 /// Reads that fail for a while are retried by the client first and by the player afterwards.
 #[test]
 fn playback_survives_an_outage() {
@@ -316,7 +369,7 @@ fn playback_survives_an_outage() {
     let options =
         patient().with_block_bytes(2 << 10).with_max_request_bytes(8 << 10).with_cache_bytes(16 << 10);
     let client = HttpClient::new(options.with_retries(1)).unwrap();
-    let mut player = Player::new(Options::default().with_heap(16 << 20).with_resident(0)).unwrap();
+    let mut player = Player::new(hand_to_mouth()).unwrap();
     let file = client.open(&mut player, &server.url(name)).unwrap();
     let own = player.add_instance(file).unwrap();
     show(&mut player, own, &expected, 0, false);

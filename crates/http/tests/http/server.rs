@@ -18,6 +18,7 @@ const POLL: Duration = Duration::from_millis(20);
 pub struct Request {
     /// The number of requests before it.
     pub number: usize,
+    pub method: String,
     pub path: String,
     headers: Vec<(String, String)>,
 }
@@ -42,6 +43,8 @@ pub enum Step {
     Drip(Vec<u8>, Duration),
     /// Sends the same bytes until the client has enough.
     Repeat(Vec<u8>),
+    /// As a first step: sends headers until the client has enough.
+    EndlessHeaders,
     /// Does nothing until the client goes.
     Stall,
     /// Waits until this is set.
@@ -208,11 +211,12 @@ impl State {
         }
         let head = String::from_utf8(head).ok()?;
         let mut lines = head.lines();
-        let path = lines.next()?.split(' ').nth(1)?.to_owned();
+        let (method, path) = lines.next()?.split_once(' ')?;
+        let (method, path) = (method.to_owned(), path.split(' ').next()?.to_owned());
         let headers = lines.filter_map(|line| line.split_once(": "));
         let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let mut requests = self.requests.lock().unwrap();
-        let request = Request { number: requests.len(), path, headers };
+        let request = Request { number: requests.len(), method, path, headers };
         requests.push(request.clone());
         Some(request)
     }
@@ -235,7 +239,11 @@ impl State {
         for (name, value) in &reply.headers {
             head += &format!("{name}: {value}\r\n");
         }
-        stream.write_all((head + "\r\n").as_bytes()).ok()?;
+        stream.write_all(head.as_bytes()).ok()?;
+        if matches!(reply.steps.first(), Some(Step::EndlessHeaders)) {
+            return self.repeat(stream, b"X-More: y\r\n");
+        }
+        stream.write_all(b"\r\n").ok()?;
         for step in reply.steps {
             match step {
                 Step::Send(bytes) => stream.write_all(&bytes).ok()?,
@@ -246,10 +254,8 @@ impl State {
                         stream.write_all(&[byte]).and_then(|()| stream.flush()).ok()?;
                     }
                 }
-                Step::Repeat(bytes) => loop {
-                    (!self.stop.load(Ordering::SeqCst)).then_some(())?;
-                    stream.write_all(&bytes).ok()?;
-                },
+                Step::Repeat(bytes) => return self.repeat(stream, &bytes),
+                Step::EndlessHeaders => {}
                 Step::Stall => {
                     stream.flush().ok()?;
                     self.read_byte(stream);
@@ -265,6 +271,14 @@ impl State {
             }
         }
         stream.flush().ok()
+    }
+
+    /// Sends the same bytes until the client goes.
+    fn repeat(&self, stream: &mut dyn Connection, bytes: &[u8]) -> Option<()> {
+        while !self.stop.load(Ordering::SeqCst) {
+            stream.write_all(bytes).ok()?;
+        }
+        None
     }
 }
 
