@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The plugin for Unreal Engine: compiled with stand-ins for the engine's headers and run against the library on files,
-# again with sanitizers, and with a library of another version; compiled for each version of the engine whose interface
-# differs, with and without the editor. Needs a compiler of C++20 and Python 3; takes about five minutes on two cores.
-# The library and the program are those of `cargo build --release`, and are built if they are absent. Without the
-# program, or with a compiler without sanitizers, what needs them is skipped, which the last line says.
+# The plugin for Unreal Engine: compiled with stand-ins for the engine's headers and run against the library on
+# files, again with sanitizers, and with a library of another version; compiled for versions of the engine whose
+# interfaces differ, with and without the editor. Needs a compiler of C++20 and Python 3; takes some six minutes
+# on two cores. The library and the program are those of `cargo build --release`, and are built if absent.
+# With a compiler without sanitizers these are skipped, which the last line says.
 #   tests/unreal.sh
 #   CXX=clang++ CC=clang tests/unreal.sh
 set -euo pipefail
@@ -29,7 +29,8 @@ skip() {
 
 for tool in "$cc" "$cxx" python3; do
     command -v "$tool" >/dev/null 2>&1 || {
-        echo "$tool is missing: install a compiler of C++20 and Python 3 (Debian, Ubuntu: gcc g++ python3)" >&2 && exit 1
+        echo "$tool is missing: install a compiler of C++20 and Python 3 (Debian, Ubuntu: gcc g++ python3)" >&2
+        exit 1
     }
 done
 case $(uname) in
@@ -38,14 +39,15 @@ Darwin) shared=libmeshreel_c.dylib system=(-framework CoreFoundation -liconv) ;;
 esac
 [ -e "$built/$shared" ] || cargo build --locked --release -p meshreel-c
 program=${MESHREEL:-$built/meshreel}
-[ -x "$program" ] || cargo build --locked --release -p meshreel-cli || program=
+[ -x "$program" ] || cargo build --locked --release -p meshreel-cli
 flags=(-g -std=c++20 -Wall -Wextra -Werror -pthread)
 # Unreal's own functions return `const bool`, which compilers call pointless.
 flags+=(-Wno-ignored-qualifiers)
-headers=("$plugin"/Source/Meshreel/Public/*.h "$plugin"/Source/MeshreelEditor/Public/*.h "$plugin"/Samples/Street/*.h)
-include=(-I "$plugin/Tests/StandIns" -I "$out/generated" -I "$plugin/Source/Meshreel/Public" -I "$plugin/Source/Meshreel/Private"
-    -I "$plugin/Source/MeshreelEditor/Public" -I "$plugin/Source/MeshreelEditor/Private" -I "$plugin/Samples/Street"
-    -I "$plugin/Tests/Driver" -I "$root/bindings/c/include")
+headers=("$plugin"/Source/*/Public/*.h "$plugin"/Samples/Street/*.h)
+include=(-I "$plugin/Tests/StandIns" -I "$out/generated" -I "$root/bindings/c/include")
+for folder in Source/Meshreel{,Editor}/{Public,Private} Samples/Street Tests/Driver; do
+    include+=(-I "$plugin/$folder")
+done
 
 # `together OUT FILES…`: one source of several, as the engine's build tool compiles modules.
 together() {
@@ -80,20 +82,16 @@ for file in "$plugin"/Source/*/Private/*.cpp; do
 done
 
 step "files"
-if [ -n "$program" ]; then
-    compile() { "$program" compile -q "${@:2}" -o "$made/$1.reel"; }
-    compile levels "$inputs/c_wall_fracture_onemesh.abc" --lod 3
-    compile hidden "$inputs/c_wall_fracture_onemesh.abc" --cull-hidden
-    compile scene "$inputs/g_scene_attributes.abc"
-    compile mirror "$inputs/m_scale_shear.abc"
-    compile materials "$inputs/prism.glb"
-    compile fluid "$inputs/e_metaballs.abc"
-    compile attributes "$inputs/j_visibility_particles.abc"
-    cp "$inputs/n_robot_bone_parented.abc" "$made/source.abc"
-    cp "$inputs/prism.glb" "$made/prism.glb"
-else
-    skip "files with levels of detail, materials, mirrored nodes; imports; compression" "the program is not built"
-fi
+compile() { "$program" compile -q "${@:2}" -o "$made/$1.reel"; }
+compile levels "$inputs/c_wall_fracture_onemesh.abc" --lod 3
+compile hidden "$inputs/c_wall_fracture_onemesh.abc" --cull-hidden
+compile scene "$inputs/g_scene_attributes.abc"
+compile mirror "$inputs/m_scale_shear.abc"
+compile materials "$inputs/prism.glb"
+compile fluid "$inputs/e_metaballs.abc"
+compile attributes "$inputs/j_visibility_particles.abc"
+cp "$inputs/n_robot_bone_parented.abc" "$made/source.abc"
+cp "$inputs/prism.glb" "$made/prism.glb"
 
 # `build_and_run NAME LINKED FLAGS…`
 build_and_run() {
@@ -116,7 +114,8 @@ if "$cxx" -fsanitize=address,undefined "$out/empty.cpp" -o "$out/empty" 2>/dev/n
     leaks=1
     if [ "$(uname)" = Darwin ]; then leaks=0; fi
     ASAN_OPTIONS=detect_leaks=$leaks UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-        build_and_run sanitized "$built/libmeshreel_c.a ${system[*]}" -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+        build_and_run sanitized "$built/libmeshreel_c.a ${system[*]}" \
+        -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 else
     skip sanitizers "the compiler has none (Debian, Ubuntu: libasan8 libubsan1, with gcc)"
 fi
@@ -126,7 +125,8 @@ step "a library of another version"
 {
     echo '#include <stdlib.h>'
     grep -oE '\bmr_[a-z0-9_]+\(' bindings/c/include/meshreel.h | tr -d '(' | sort -u \
-        | grep -vxE 'mr_(new|open|free|check_version|version|last_error|status_name)' | sed 's/.*/void &(void) { abort(); }/'
+        | grep -vxE 'mr_(new|open|free|check_version|version|last_error|status_name)' \
+        | sed 's/.*/void &(void) { abort(); }/'
     echo 'unsigned mr_version(void) { return 0x000900; }'
     echo 'unsigned mr_check_version(unsigned header) { return header == 0x000900 ? 0 : 3; }'
     echo 'const char *mr_last_error(void) { return "the library is of another version"; }'

@@ -1,4 +1,5 @@
-// A row of assets, as along a street: copy both files into the source folder of a project. README.md has the steps.
+// A row of assets, as along a street: copy both files into the source folder of a project. README.md has the
+// steps.
 #pragma once
 
 #include "CoreMinimal.h"
@@ -8,7 +9,8 @@
 class UMeshreelAsset;
 class UMeshreelComponent;
 
-/** Plays each of its assets, side by side, in a loop; the heap of the world serves those that come first, first. */
+/** Plays each of its assets, side by side, in a loop; the heap of the world serves those that come first,
+ * first. */
 UCLASS()
 class AMeshreelStreet : public AActor
 {
@@ -20,7 +22,8 @@ class AMeshreelStreet : public AActor
     UPROPERTY(EditAnywhere, Category = "Street")
     TArray<TObjectPtr<UMeshreelAsset>> Assets;
 
-    /** How often the row is repeated: more of the same asset cost no more decoding at the same time of animation. */
+    /** How often the row is repeated: more of the same asset cost no more decoding at the same time of
+     * animation. */
     UPROPERTY(EditAnywhere, Category = "Street", meta = (ClampMin = "1"))
     int32 Rows = 1;
 

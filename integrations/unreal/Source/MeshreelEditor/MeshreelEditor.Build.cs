@@ -9,6 +9,10 @@ public class MeshreelEditor : ModuleRules
         PCHUsage = PCHUsageMode.UseExplicitOrSharedPCHs;
         CppStandard = CppStandardVersion.Cpp20;
         PublicDependencyModuleNames.AddRange(new string[] { "Core", "CoreUObject", "Engine", "Meshreel", "UnrealEd" });
-        PrivateDependencyModuleNames.AddRange(new string[] { "AssetTools", "GeometryCache", "RenderCore", "Slate", "SlateCore" });
+        PrivateDependencyModuleNames.AddRange(new string[]
+        {
+            "AssetRegistry", "AssetTools", "GeometryCache", "InputCore", "PropertyEditor", "RenderCore", "Slate",
+            "SlateCore",
+        });
     }
 }

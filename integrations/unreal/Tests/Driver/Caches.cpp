@@ -19,7 +19,8 @@ void CheckTrack(UMeshreelGeometryCacheTrack &Track, FReference &Reference, bool 
     double Last = 0.0, Second = 0.0;
     mr_reel_time(Reference.Reel, Reference.Info.frames - 1, &Last);
     mr_reel_time(Reference.Reel, 1, &Second);
-    REQUIRE(Near(double(Track.GetMaxSampleTime()), Last - Reference.Info.start, 1e-5) && Track.GetDuration() >= Track.GetMaxSampleTime());
+    REQUIRE(Near(double(Track.GetMaxSampleTime()), Last - Reference.Info.start, 1e-5) &&
+            Track.GetDuration() >= Track.GetMaxSampleTime());
     for (const uint32 Number : {0u, Reference.Info.frames - 1, Reference.Info.frames / 2, 1u})
     {
         FGeometryCacheMeshData Data;
@@ -30,30 +31,36 @@ void CheckTrack(UMeshreelGeometryCacheTrack &Track, FReference &Reference, bool 
         std::vector<uint8> Shown(Reference.Info.nodes);
         REQUIRE(mr_frame_visible(Reference.Frame, Shown.data(), Shown.size(), nullptr) == MR_STATUS_OK);
         const bool bTriangles = Expected.Nodes.Num() == 1; // A fluid may have none.
-        REQUIRE(Track.IsVisibleAt(Seconds, false) == (Shown[Node] != 0 && bTriangles) && (bTriangles || bFluid));
+        REQUIRE(Track.IsVisibleAt(Seconds, false) == (Shown[Node] != 0 && bTriangles) &&
+                (bTriangles || bFluid));
         if (!bTriangles)
         {
             continue;
         }
         Hidden += Shown[Node] != 0 ? 0 : 1;
         REQUIRE(Track.GetMeshDataAtSampleIndex(int32(Number), Data));
-        REQUIRE(Data.Positions == Expected.Positions && Data.Indices == Expected.Indices && Data.TangentsZ == Expected.TangentsZ);
-        REQUIRE(Data.TangentsX == Expected.TangentsX && Data.TextureCoordinates == Expected.TextureCoordinates && Data.Colors == Expected.Colors);
+        REQUIRE(Data.Positions == Expected.Positions && Data.Indices == Expected.Indices &&
+                Data.TangentsZ == Expected.TangentsZ);
+        REQUIRE(Data.TangentsX == Expected.TangentsX &&
+                Data.TextureCoordinates == Expected.TextureCoordinates && Data.Colors == Expected.Colors);
         const TArray<FMeshreelSection> &Sections = Expected.Nodes[0].Levels[0].Sections;
         REQUIRE(Data.BatchesInfo.Num() == Sections.Num() && Data.BoundingBox == Expected.Nodes[0].Bounds);
         for (int32 Batch = 0; Batch < Sections.Num(); Batch++)
         {
-            REQUIRE(Data.BatchesInfo[Batch].StartIndex == Sections[Batch].FirstIndex && Data.BatchesInfo[Batch].NumTriangles == Sections[Batch].NumTriangles);
+            REQUIRE(Data.BatchesInfo[Batch].StartIndex == Sections[Batch].FirstIndex &&
+                    Data.BatchesInfo[Batch].NumTriangles == Sections[Batch].NumTriangles);
         }
         FGeometryCacheMeshData AtTime, *Updated = nullptr;
         int32 Sample = -1, Bounds = -1;
         FBox Box;
         REQUIRE(Track.GetMeshDataAtTime(Seconds, AtTime) && AtTime.Positions == Data.Positions);
-        REQUIRE(Track.UpdateMeshData(Seconds, false, Sample, Updated) && Sample == int32(Number) && Updated->Positions == Data.Positions);
+        REQUIRE(Track.UpdateMeshData(Seconds, false, Sample, Updated) && Sample == int32(Number) &&
+                Updated->Positions == Data.Positions);
         REQUIRE(!Track.UpdateMeshData(Seconds, false, Sample, Updated)); // Nothing is new.
         REQUIRE(Track.UpdateBoundsData(Seconds, false, false, Bounds, Box) && Box == FBox(Data.BoundingBox));
         const FGeometryCacheTrackSampleInfo &Info = Track.GetSampleInfo(Seconds, false);
-        REQUIRE(Info.NumVertices == Data.Positions.Num() && Info.NumIndices == Data.Indices.Num() && Info.BoundingBox == Box);
+        REQUIRE(Info.NumVertices == Data.Positions.Num() && Info.NumIndices == Data.Indices.Num() &&
+                Info.BoundingBox == Box);
     }
     // Between two frames; beyond the ends; in a loop.
     int32 Frame = 0, Next = 0;
@@ -72,11 +79,13 @@ void CheckTrack(UMeshreelGeometryCacheTrack &Track, FReference &Reference, bool 
     REQUIRE(Track.HasSameTopology(0, 0) && Track.HasSameTopology(0, 1) == !bFluid);
     // Frames that are not there leave the last good one.
     FGeometryCacheMeshData Data;
-    REQUIRE(Track.GetMeshDataAtSampleIndex(0, Data) && !Track.GetMeshDataAtSampleIndex(1 << 20, Data) && !Track.GetMeshDataAtSampleIndex(-1, Data));
+    REQUIRE(Track.GetMeshDataAtSampleIndex(0, Data) && !Track.GetMeshDataAtSampleIndex(1 << 20, Data) &&
+            !Track.GetMeshDataAtSampleIndex(-1, Data));
     REQUIRE(Data.Positions.Num() > 0 || bFluid);
     int32 Matrix = -1;
     FMatrix World;
-    REQUIRE(Track.UpdateMatrixData(0.0f, false, Matrix, World) && World.M[3][3] == 1.0 && !Track.UpdateMatrixData(0.0f, false, Matrix, World));
+    REQUIRE(Track.UpdateMatrixData(0.0f, false, Matrix, World) && World.M[3][3] == 1.0 &&
+            !Track.UpdateMatrixData(0.0f, false, Matrix, World));
 }
 
 void CheckProxy(UMeshreelGeometryCacheComponent &Component)
@@ -97,13 +106,16 @@ void CheckProxy(UMeshreelGeometryCacheComponent &Component)
         REQUIRE(Frame == Frame2 && Next == Next2 && Weight == Weight2);
         REQUIRE(Track->IsTopologyCompatible(Frame, Next) == Own.HasSameTopology(Frame, Next));
         REQUIRE(Track->GetVisibilitySample(0.3f, true).bVisibilityState == Own.IsVisibleAt(0.3f, true));
-        REQUIRE(Track->UpdateMeshData(0.3f, true, Sample, Data) && Sample == Frame && !Track->UpdateMeshData(0.3f, true, Sample, Data));
-        REQUIRE(Track->GetMeshData(Next, Data) && Own.GetMeshDataAtSampleIndex(Next, Direct) && Data.Positions == Direct.Positions);
+        REQUIRE(Track->UpdateMeshData(0.3f, true, Sample, Data) && Sample == Frame &&
+                !Track->UpdateMeshData(0.3f, true, Sample, Data));
+        REQUIRE(Track->GetMeshData(Next, Data) && Own.GetMeshDataAtSampleIndex(Next, Direct) &&
+                Data.Positions == Direct.Positions);
     }
     FMeshreelTrackProxy Empty(ERHIFeatureLevel::SM5);
     FGeometryCacheMeshData Data;
     int32 Sample = -1;
-    REQUIRE(!Empty.UpdateMeshData(0.0f, false, Sample, Data) && !Empty.GetMeshData(0, Data) && !Empty.IsTopologyCompatible(0, 1));
+    REQUIRE(!Empty.UpdateMeshData(0.0f, false, Sample, Data) && !Empty.GetMeshData(0, Data) &&
+            !Empty.IsTopologyCompatible(0, 1));
     REQUIRE(!Empty.GetVisibilitySample(0.0f, false).bVisibilityState);
 }
 } // namespace
@@ -111,19 +123,22 @@ void CheckProxy(UMeshreelGeometryCacheComponent &Component)
 void TestCaches()
 {
     int32 Tracks = 0, Hidden = 0;
-    for (const std::string &Path : {Golden("v0/flag_small.reel"), Golden("v0/wall_fast.reel"), Golden("v0/robot_small.reel"), Golden("v0/everything_lz4.reel"),
+    for (const std::string &Path : {Golden("v0/flag_small.reel"), Golden("v0/wall_fast.reel"),
+                                    Golden("v0/robot_small.reel"), Golden("v0/everything_lz4.reel"),
                                     Arguments().Made + "/fluid.reel", Arguments().Made + "/materials.reel"})
     {
         FReference Reference(ReadFile(Path));
         UMeshreelAsset *Asset = LoadAsset(Path);
         UGeometryCache *Cache = UMeshreelGeometryCacheComponent::CreateCache(*Asset, nullptr, TEXT("Cache"));
-        REQUIRE(Cache != nullptr && Cache->EndFrame == int32(Reference.Info.frames) - 1 && Cache->Materials.Num() == Asset->Materials.Num());
+        REQUIRE(Cache != nullptr && Cache->EndFrame == int32(Reference.Info.frames) - 1 &&
+                Cache->Materials.Num() == Asset->Materials.Num());
         for (const TObjectPtr<UGeometryCacheTrack> &Track : Cache->Tracks)
         {
             auto &Own = *Cast<UMeshreelGeometryCacheTrack>(Track.Get());
             mr_node_info Node = MeshreelSized<mr_node_info>();
             mr_mesh_info Mesh = MeshreelSized<mr_mesh_info>();
-            REQUIRE(mr_reel_node(Reference.Reel, uint32(Own.Node), &Node) == MR_STATUS_OK && mr_reel_mesh(Reference.Reel, Node.mesh, &Mesh) == MR_STATUS_OK);
+            REQUIRE(mr_reel_node(Reference.Reel, uint32(Own.Node), &Node) == MR_STATUS_OK &&
+                    mr_reel_mesh(Reference.Reel, Node.mesh, &Mesh) == MR_STATUS_OK);
             CheckTrack(Own, Reference, Mesh.method == MR_METHOD_FLUID, Hidden);
             Own.PostLoad(); // As after loading from disk.
             REQUIRE(Own.GetNumFrames() == int32(Reference.Info.frames));
@@ -147,7 +162,8 @@ void TestCaches()
     // A node that is not there or has no mesh, no asset, a file that cannot be opened.
     UMeshreelGeometryCacheTrack *Track = NewObject<UMeshreelGeometryCacheTrack>();
     FGeometryCacheMeshData Data;
-    REQUIRE(!Track->Setup(nullptr, 0) && !Track->GetMeshDataAtTime(0.0f, Data) && Track->GetNumFrames() == 0 && Track->GetMaxSampleTime() == 0.0f);
+    REQUIRE(!Track->Setup(nullptr, 0) && !Track->GetMeshDataAtTime(0.0f, Data) &&
+            Track->GetNumFrames() == 0 && Track->GetMaxSampleTime() == 0.0f);
     REQUIRE(!Track->Setup(LoadAsset(Golden("v0/flag_small.reel")), 1000));
     RequireErrors(1, "flag_small");
     REQUIRE(!Track->Setup(LoadAsset(Golden("v0/flag_small.reel")), -1));
@@ -159,12 +175,15 @@ void TestCaches()
     UMeshreelAsset *Flag = LoadAsset(Golden("v0/flag_small.reel"));
     UMeshreelGeometryCacheTrack *Both = NewObject<UMeshreelGeometryCacheTrack>();
     REQUIRE(Both->Setup(Flag, int32(Flag->GetReading(Flag->Open()->Reel.Get(), false).Nodes[0])));
-    ParallelFor(2, [Both](int32 Index) {
-        FGeometryCacheMeshData Mine;
-        for (int32 Round = 0; Round < 20; Round++)
+    ParallelFor(
+        2,
+        [Both](int32 Index)
         {
-            REQUIRE(Both->GetMeshDataAtSampleIndex((Round * (Index + 1)) % Both->GetNumFrames(), Mine));
-        }
-    });
+            FGeometryCacheMeshData Mine;
+            for (int32 Round = 0; Round < 20; Round++)
+            {
+                REQUIRE(Both->GetMeshDataAtSampleIndex((Round * (Index + 1)) % Both->GetNumFrames(), Mine));
+            }
+        });
 }
 } // namespace Driver

@@ -44,11 +44,14 @@ struct FWorld
     /** Ticks until a condition holds, at most ten seconds; returns whether it does. */
     bool TickUntil(const std::function<bool()> &Condition, float Seconds = 1.0f / 60.0f);
     void Tick(float Seconds = 1.0f / 60.0f);
-    UMeshreelComponent *Add(UMeshreelAsset *Asset, const std::function<void(UMeshreelComponent &)> &Before = nullptr);
+    UMeshreelComponent *Add(UMeshreelAsset *Asset,
+                            const std::function<void(UMeshreelComponent &)> &Before = nullptr);
     UWorld *World;
 };
 
-/** Players that read and decode in the tick for as long as this lives, so that nothing depends on the clock. */
+/**
+ * Players that read and decode in the tick for as long as this lives, so that nothing depends on the clock.
+ */
 struct FInTick
 {
     FInTick();
@@ -56,7 +59,7 @@ struct FInTick
     UMeshreelSettings *Settings;
 };
 
-/** A decoder of a file, straight from the C interface: the truth to compare with. */
+/** A decoder of a file, straight from the C interface: what to compare with. */
 struct FReference
 {
     explicit FReference(const TArray<uint8> &Bytes);
@@ -76,6 +79,7 @@ void TestTrouble();
 void TestRenderer();
 void TestCaches();
 void TestClips();
+void TestConformance();
 void TestImporting();
 void TestWrongVersion();
 } // namespace Driver

@@ -8,14 +8,20 @@ namespace Driver
 {
 namespace
 {
-/** The transform of the README's axes, from a clip in the file's: y and z swap, rotations turn the other way. */
+/**
+ * The transform of the README's axes, from a clip in the file's: y and z swap, rotations turn the other way.
+ */
 void RequireSame(const FTransform &Is, const mr_transform &In, double Scale, double Tolerance = 1e-6)
 {
     const FQuat Q = Is.GetRotation();
     const FVector T = Is.GetTranslation(), S = Is.GetScale3D();
-    REQUIRE(Near(Q.X, -In.rotation[0], Tolerance) && Near(Q.Y, -In.rotation[2], Tolerance) && Near(Q.Z, -In.rotation[1], Tolerance) && Near(Q.W, In.rotation[3], Tolerance));
-    REQUIRE(Near(T.X, Scale * In.translation[0], Tolerance) && Near(T.Y, Scale * In.translation[2], Tolerance) && Near(T.Z, Scale * In.translation[1], Tolerance));
-    REQUIRE(Near(S.X, In.scale[0], Tolerance) && Near(S.Y, In.scale[2], Tolerance) && Near(S.Z, In.scale[1], Tolerance));
+    REQUIRE(Near(Q.X, -In.rotation[0], Tolerance) && Near(Q.Y, -In.rotation[2], Tolerance) &&
+            Near(Q.Z, -In.rotation[1], Tolerance) && Near(Q.W, In.rotation[3], Tolerance));
+    REQUIRE(Near(T.X, Scale * In.translation[0], Tolerance) &&
+            Near(T.Y, Scale * In.translation[2], Tolerance) &&
+            Near(T.Z, Scale * In.translation[1], Tolerance));
+    REQUIRE(Near(S.X, In.scale[0], Tolerance) && Near(S.Y, In.scale[2], Tolerance) &&
+            Near(S.Z, In.scale[1], Tolerance));
 }
 
 /** A clip straight from the C interface. */
@@ -24,7 +30,8 @@ struct FCursorOf
     explicit FCursorOf(const TArray<uint8> &Bytes)
     {
         mr_clips *Handle = nullptr;
-        REQUIRE(mr_reel_open_memory(nullptr, Bytes.GetData(), size_t(Bytes.Num()), nullptr, &Reel) == MR_STATUS_OK);
+        REQUIRE(mr_reel_open_memory(nullptr, Bytes.GetData(), size_t(Bytes.Num()), nullptr, &Reel) ==
+                MR_STATUS_OK);
         REQUIRE(mr_clips_new(Reel, &Handle) == MR_STATUS_OK);
         Clips.Reset(Handle);
         Info = MeshreelSized<mr_clip_info>();
@@ -39,7 +46,8 @@ struct FCursorOf
         mr_cursor_free(Cursor);
         mr_reel_free(Reel);
     }
-    std::vector<mr_transform> Pose(double Seconds, bool bLoop = false, mr_rounding Rounding = MR_ROUNDING_NONE)
+    std::vector<mr_transform> Pose(double Seconds, bool bLoop = false,
+                                   mr_rounding Rounding = MR_ROUNDING_NONE)
     {
         std::vector<mr_transform> Out(Info.joints);
         const mr_query Query{Seconds, bLoop ? 1u : 0u, Rounding};
@@ -60,7 +68,8 @@ void TestDecompression(const std::string &Path)
     UMeshreelBoneCompressionCodec *Codec = NewObject<UMeshreelBoneCompressionCodec>();
     TUniquePtr<ICompressedAnimData> Data = Codec->AllocateAnimData();
     Data->Bind(TArrayView<uint8>(Bytes.GetData(), Bytes.Num()));
-    REQUIRE(Data->IsValid() && Data->GetApproxCompressedSize() == Bytes.Num() && Data->GetDebugString().Contains(TEXT("joints")));
+    REQUIRE(Data->IsValid() && Data->GetApproxCompressedSize() == Bytes.Num() &&
+            Data->GetDebugString().Contains(TEXT("joints")));
     const int32 Joints = int32(Reference.Info.joints);
     BoneTrackArray All;
     for (int32 Track = 0; Track < Joints; Track++)
@@ -74,13 +83,15 @@ void TestDecompression(const std::string &Path)
         for (int32 Step = 0; Step <= 20; Step++)
         {
             Context.Time = Reference.Info.duration * Step / 20.0;
-            const auto Pose = Reference.Pose(Context.Time, false, bStep ? MR_ROUNDING_FLOOR : MR_ROUNDING_NONE);
+            const auto Pose =
+                Reference.Pose(Context.Time, false, bStep ? MR_ROUNDING_FLOOR : MR_ROUNDING_NONE);
             std::vector<FTransform> Atoms(static_cast<SIZE_T>(Joints));
             TArrayView<FTransform> View(Atoms.data(), Joints);
             Codec->DecompressPose(Context, All, All, All, View);
             for (int32 Track = 0; Track < Joints; Track++)
             {
-                RequireSame(Atoms[static_cast<SIZE_T>(Joints - 1 - Track)], Pose[static_cast<SIZE_T>(Track)], Reference.Scale);
+                RequireSame(Atoms[static_cast<SIZE_T>(Joints - 1 - Track)], Pose[static_cast<SIZE_T>(Track)],
+                            Reference.Scale);
                 FTransform One;
                 Codec->DecompressBone(Context, Track, One);
                 RequireSame(One, Pose[static_cast<SIZE_T>(Track)], Reference.Scale);
@@ -92,16 +103,18 @@ void TestDecompression(const std::string &Path)
     Codec->DecompressBone(Context, 10000, Untouched);
     REQUIRE(Untouched.GetTranslation() == FVector(1.0, 2.0, 3.0));
     // Many threads ask at once.
-    ParallelFor(4, [&](int32 Index) {
-        FAnimSequenceDecompressionContext Own{*Data};
-        for (int32 Round = 0; Round < 25; Round++)
-        {
-            Own.Time = Reference.Info.duration * ((Round * (Index + 3)) % 25) / 25.0;
-            std::vector<FTransform> Atoms(static_cast<SIZE_T>(Joints));
-            TArrayView<FTransform> View(Atoms.data(), Joints);
-            Codec->DecompressPose(Own, All, All, All, View);
-        }
-    });
+    ParallelFor(4,
+                [&](int32 Index)
+                {
+                    FAnimSequenceDecompressionContext Own{*Data};
+                    for (int32 Round = 0; Round < 25; Round++)
+                    {
+                        Own.Time = Reference.Info.duration * ((Round * (Index + 3)) % 25) / 25.0;
+                        std::vector<FTransform> Atoms(static_cast<SIZE_T>(Joints));
+                        TArrayView<FTransform> View(Atoms.data(), Joints);
+                        Codec->DecompressPose(Own, All, All, All, View);
+                    }
+                });
     TArray<uint8> Saved;
     FMemoryWriter Writer(Saved);
     Data->SerializeCompressedData(Writer);
@@ -123,7 +136,8 @@ void TestDecompression(const std::string &Path)
     REQUIRE(Atoms[0].GetTranslation() == FVector::ZeroVector);
 }
 
-/** An animation of the engine: a root that travels, a chain of three, and a bone without a track between them. */
+/** An animation of the engine: a root that travels, a chain of three, and a bone without a track between
+ * them. */
 FCompressibleAnimData MakeAnimation()
 {
     FCompressibleAnimData Data;
@@ -133,7 +147,8 @@ FCompressibleAnimData MakeAnimation()
     Data.SequenceLength = 0.8;
     for (int32 Bone = 0; Bone < 5; Bone++)
     {
-        Data.RefLocalPoses.Add(FTransform(FQuat::Identity, FVector(0.0, 0.0, 20.0 * Bone), FVector(1.0, 1.0, 1.0)));
+        Data.RefLocalPoses.Add(
+            FTransform(FQuat::Identity, FVector(0.0, 0.0, 20.0 * Bone), FVector(1.0, 1.0, 1.0)));
     }
     for (const int32 Bone : {3, 0, 2, 4}) // Bone 1 has no track, and tracks are in another order.
     {
@@ -144,9 +159,12 @@ FCompressibleAnimData MakeAnimation()
         for (int32 Key = 0; Key < (Bone == 4 ? 1 : Data.NumberOfKeys); Key++)
         {
             const double A = 0.08 * Key * (Bone + 1);
-            Track.RotKeys.Add(FQuat4f(FQuat(std::sin(A / 2) * 0.6, std::sin(A / 2) * 0.8, 0.0, std::cos(A / 2))));
-            Track.PosKeys.Add(Bone == 0 ? FVector3f(float(3.0 * Key), 1.0f, 90.0f) : FVector3f(2.0f, 3.0f, float(10 * Bone)));
-            Track.ScaleKeys.Add(Bone == 2 ? FVector3f(1.0f, 1.0f + 0.01f * float(Key), 1.0f) : FVector3f(1.0f, 1.0f, 1.0f));
+            Track.RotKeys.Add(
+                FQuat4f(FQuat(std::sin(A / 2) * 0.6, std::sin(A / 2) * 0.8, 0.0, std::cos(A / 2))));
+            Track.PosKeys.Add(Bone == 0 ? FVector3f(float(3.0 * Key), 1.0f, 90.0f)
+                                        : FVector3f(2.0f, 3.0f, float(10 * Bone)));
+            Track.ScaleKeys.Add(Bone == 2 ? FVector3f(1.0f, 1.0f + 0.01f * float(Key), 1.0f)
+                                          : FVector3f(1.0f, 1.0f, 1.0f));
         }
         Data.RawAnimationData.Add(Track);
     }
@@ -166,7 +184,8 @@ void TestCompression()
         FCompressibleAnimDataResult Result;
         Codec->bRandomAccess = bRandomAccess;
         REQUIRE(Codec->Compress(Data, Result));
-        REQUIRE(Result.Codec == Codec && Result.AnimData->IsValid() && Result.AnimData->CompressedNumberOfKeys == 25);
+        REQUIRE(Result.Codec == Codec && Result.AnimData->IsValid() &&
+                Result.AnimData->CompressedNumberOfKeys == 25);
         const int32 Raw = 25 * 4 * 40;
         REQUIRE(Result.CompressedByteStream.Num() < Raw / 2);
         BoneTrackArray All;
@@ -186,15 +205,20 @@ void TestCompression()
             {
                 const FRawAnimSequenceTrack &Source = Data.RawAnimationData[Track];
                 const int32 At = FMath::Min(Key, Source.PosKeys.Num() - 1);
-                const FTransform Expected(FQuat(Source.RotKeys[At]), FVector(Source.PosKeys[At]), FVector(Source.ScaleKeys[At]));
+                const FTransform Expected(FQuat(Source.RotKeys[At]), FVector(Source.PosKeys[At]),
+                                          FVector(Source.ScaleKeys[At]));
                 // A point three centimetres from the joint: the shell at which the error is promised.
-                for (const FVector &Point : {FVector(3.0, 0.0, 0.0), FVector(0.0, 3.0, 0.0), FVector(0.0, 0.0, 3.0)})
+                for (const FVector &Point :
+                     {FVector(3.0, 0.0, 0.0), FVector(0.0, 3.0, 0.0), FVector(0.0, 0.0, 3.0)})
                 {
-                    Worst = FMath::Max(Worst, FVector::Dist(Atoms[static_cast<SIZE_T>(Track)].TransformPosition(Point), Expected.TransformPosition(Point)));
+                    Worst = FMath::Max(
+                        Worst, FVector::Dist(Atoms[static_cast<SIZE_T>(Track)].TransformPosition(Point),
+                                             Expected.TransformPosition(Point)));
                 }
             }
         }
-        std::printf("  compressed to %d of %d bytes, at most %.4f cm off in the parent's space\n", Result.CompressedByteStream.Num(), Raw, Worst);
+        std::printf("  compressed to %d of %d bytes, at most %.4f cm off in the parent's space\n",
+                    Result.CompressedByteStream.Num(), Raw, Worst);
         REQUIRE(Worst <= 0.0201); // Of two joints, each 0.01 cm off in the world.
     }
     Codec->PopulateDDCKey({}, Writer2);
@@ -230,19 +254,23 @@ void TestPlayers()
     Mesh->BoneNames = {TEXT("tip"), TEXT("other"), TEXT("hips"), TEXT("spine")};
     Mesh->BoneSpaceTransforms.SetNum(4);
     UMeshreelClipPlayer *Player = NewObject<UMeshreelClipPlayer>(Actor);
-    REQUIRE(Player->GetClips().Num() == 0 && !Player->Play(NAME_None) && Player->GetDuration() == 0.0 && !Player->IsPlaying());
+    REQUIRE(Player->GetClips().Num() == 0 && !Player->Play(NAME_None) && Player->GetDuration() == 0.0 &&
+            !Player->IsPlaying());
     Player->Asset = LoadAsset(Path);
     std::vector<std::string> Markers;
     int32 Ended = 0;
-    Player->OnMarker.AddLambda([&](UMeshreelClipPlayer *, FName Marker) { Markers.push_back(Marker.ToString().Utf8()); });
+    Player->OnMarker.AddLambda([&](UMeshreelClipPlayer *, FName Marker)
+                               { Markers.push_back(Marker.ToString().Utf8()); });
     Player->OnEnded.AddLambda([&](UMeshreelClipPlayer *) { Ended++; });
     Player->bLoop = false;
     Player->BeginPlay();
     Player->RegisterComponentWithWorld(World.World);
-    REQUIRE(Player->GetClips().Num() == 1 && Player->IsPlaying() && Near(Player->GetDuration(), Reference.Info.duration, 1e-9));
+    REQUIRE(Player->GetClips().Num() == 1 && Player->IsPlaying() &&
+            Near(Player->GetDuration(), Reference.Info.duration, 1e-9));
     TArray<FName> Joints;
     TArray<FTransform> Pose;
-    const auto RequirePose = [&](double Seconds) {
+    const auto RequirePose = [&](double Seconds)
+    {
         Player->GetPose(Joints, Pose);
         const auto Expected = Reference.Pose(Seconds);
         REQUIRE(Pose.Num() == int32(Reference.Info.joints));
@@ -250,7 +278,8 @@ void TestPlayers()
         {
             RequireSame(Pose[Joint], Expected[static_cast<SIZE_T>(Joint)], Reference.Scale);
             const int32 Bone = Mesh->GetBoneIndex(Joints[Joint]);
-            REQUIRE(Bone != INDEX_NONE && Mesh->BoneSpaceTransforms[Bone].GetTranslation() == Pose[Joint].GetTranslation());
+            REQUIRE(Bone != INDEX_NONE &&
+                    Mesh->BoneSpaceTransforms[Bone].GetTranslation() == Pose[Joint].GetTranslation());
         }
     };
     RequirePose(0.0);
@@ -265,7 +294,8 @@ void TestPlayers()
     {
         World.Tick(0.05f);
     }
-    REQUIRE(Ended == 1 && !Player->IsPlaying() && int32(Markers.size()) == int32(Reference.Info.markers) && Reference.Info.markers == 2);
+    REQUIRE(Ended == 1 && !Player->IsPlaying() && int32(Markers.size()) == int32(Reference.Info.markers) &&
+            Reference.Info.markers == 2);
     RequirePose(Reference.Info.duration);
     // In a loop each marker is passed once a turn; backwards as well.
     Markers.clear();

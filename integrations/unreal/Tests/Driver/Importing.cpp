@@ -14,19 +14,23 @@ namespace Driver
 {
 namespace
 {
-UMeshreelAsset *Import(UMeshreelFactory &Factory, const std::string &Path, bool &bCanceled, FFeedbackContext *Warn = nullptr)
+UMeshreelAsset *Import(UMeshreelFactory &Factory, const std::string &Path, bool &bCanceled,
+                       FFeedbackContext *Warn = nullptr)
 {
     UPackage *Package = CreatePackage(TEXT("/Game/Imported"));
-    UObject *Out = Factory.FactoryCreateFile(UMeshreelAsset::StaticClass(), Package, TEXT("Imported"), RF_Public | RF_Standalone,
-                                             ToText(Path), nullptr, Warn, bCanceled);
+    UObject *Out =
+        Factory.FactoryCreateFile(UMeshreelAsset::StaticClass(), Package, TEXT("Imported"),
+                                  RF_Public | RF_Standalone, ToText(Path), nullptr, Warn, bCanceled);
     return Cast<UMeshreelAsset>(Out);
 }
 
 void TestReelFiles()
 {
     UMeshreelFactory *Factory = NewObject<UMeshreelFactory>();
-    REQUIRE(Factory->SupportedClass == UMeshreelAsset::StaticClass() && Factory->bEditorImport && Factory->Formats.Num() == 8);
-    for (const TCHAR *Name : {TEXT("a.reel"), TEXT("b.ABC"), TEXT("c.usd"), TEXT("d.usda"), TEXT("e.usdc"), TEXT("f.usdz"), TEXT("g.glb"), TEXT("h.bvh")})
+    REQUIRE(Factory->SupportedClass == UMeshreelAsset::StaticClass() && Factory->bEditorImport &&
+            Factory->Formats.Num() == 8);
+    for (const TCHAR *Name : {TEXT("a.reel"), TEXT("b.ABC"), TEXT("c.usd"), TEXT("d.usda"), TEXT("e.usdc"),
+                              TEXT("f.usdz"), TEXT("g.glb"), TEXT("h.bvh")})
     {
         REQUIRE(Factory->FactoryCanImport(Name));
     }
@@ -34,19 +38,23 @@ void TestReelFiles()
     REQUIRE(!UMeshreelFactory::NeedsCompile(TEXT("A.REEL")) && UMeshreelFactory::NeedsCompile(TEXT("a.abc")));
     bool bCanceled = true;
     UMeshreelAsset *Asset = Import(*Factory, Golden("v0/flag_small.reel"), bCanceled);
-    REQUIRE(Asset != nullptr && !bCanceled && StandIn::DialogsShown == 0 && Asset->GetBytes() == ReadFile(Golden("v0/flag_small.reel")));
-    REQUIRE(Asset->Info.Frames > 0 && Asset->Info.Meshes == 1 && Asset->Info.Bounds.IsValid != 0 && Asset->Info.FileBytes == Asset->GetBytes().Num());
+    REQUIRE(Asset != nullptr && !bCanceled && StandIn::DialogsShown == 0 &&
+            Asset->GetBytes() == ReadFile(Golden("v0/flag_small.reel")));
+    REQUIRE(Asset->Info.Frames > 0 && Asset->Info.Meshes == 1 && Asset->Info.Bounds.IsValid != 0 &&
+            Asset->Info.FileBytes == Asset->GetBytes().Num());
     TArray<FString> Sources;
     REQUIRE(Factory->CanReimport(Asset, Sources) && Sources[0] == ToText(Golden("v0/flag_small.reel")));
     REQUIRE(Factory->Reimport(Asset) == EReimportResult::Succeeded && Asset->GetOutermost()->bDirty);
-    REQUIRE(!Factory->CanReimport(NewObject<UObject>(), Sources) && Factory->Reimport(NewObject<UObject>()) == EReimportResult::Failed);
+    REQUIRE(!Factory->CanReimport(NewObject<UObject>(), Sources) &&
+            Factory->Reimport(NewObject<UObject>()) == EReimportResult::Failed);
     Factory->SetReimportPaths(Asset, {TEXT("/gone.reel")});
     REQUIRE(Factory->Reimport(Asset) == EReimportResult::Failed && Asset->Info.Frames > 0);
     RequireErrors(1, "/gone.reel");
     // A file that is no .reel, whatever its name says.
     REQUIRE(FFileHelper::SaveArrayToFile({1, 2, 3}, *ToText(Arguments().Made + "/wrong.reel")));
     FFeedbackContext Warn;
-    REQUIRE(Import(*Factory, Arguments().Made + "/wrong.reel", bCanceled, &Warn) == nullptr && !bCanceled && Warn.Lines.size() == 1);
+    REQUIRE(Import(*Factory, Arguments().Made + "/wrong.reel", bCanceled, &Warn) == nullptr && !bCanceled &&
+            Warn.Lines.size() == 1);
     REQUIRE(Warn.Lines[0].find("wrong.reel") != std::string::npos);
     RequireErrors(1);
     REQUIRE(Import(*Factory, "/nowhere.reel", bCanceled) == nullptr);
@@ -66,7 +74,8 @@ void TestOptions()
     Options->bCullHidden = Options->bCycle = true;
     Options->Include = TEXT("/a/**");
     Options->MoreOptions = TEXT("--jobs 1");
-    REQUIRE(Options->ToArguments() == TEXT("--preset fast --effort 9 --tolerance \"0.5mm\" --rig keep --lod 3 --cull-hidden --cycle --include \"/a/**\" --jobs 1"));
+    REQUIRE(Options->ToArguments() == TEXT("--preset fast --effort 9 --tolerance \"0.5mm\" --rig keep --lod "
+                                           "3 --cull-hidden --cycle --include \"/a/**\" --jobs 1"));
     REQUIRE(FMeshreelProgram::MessageOf(TEXT("reading\nerror: not there\nmore")) == TEXT("not there"));
     REQUIRE(FMeshreelProgram::MessageOf(TEXT("  Killed\n")) == TEXT("Killed"));
 }
@@ -75,30 +84,36 @@ void TestProgram()
 {
     UMeshreelSettings *Settings = GetMutableDefault<UMeshreelSettings>();
     Settings->Program.FilePath = FString();
-    REQUIRE(FMeshreelProgram::Find() == TEXT("meshreel")); // There is none in this plugin's folder: the system looks it up.
+    REQUIRE(FMeshreelProgram::Find() ==
+            TEXT("meshreel")); // There is none in this plugin's folder: the system looks it up.
     Settings->Program.FilePath = ToText(Arguments().Program);
     REQUIRE(FMeshreelProgram::Find() == ToText(Arguments().Program));
     UMeshreelFactory *Factory = NewObject<UMeshreelFactory>();
     bool bCanceled = false;
     // The dialog is closed, then confirmed.
     StandIn::bConfirmDialog = false;
-    REQUIRE(Import(*Factory, Arguments().Made + "/source.abc", bCanceled) == nullptr && bCanceled && StandIn::DialogsShown == 1);
+    REQUIRE(Import(*Factory, Arguments().Made + "/source.abc", bCanceled) == nullptr && bCanceled &&
+            StandIn::DialogsShown == 1);
     StandIn::bConfirmDialog = true;
     UMeshreelAsset *Asset = Import(*Factory, Arguments().Made + "/source.abc", bCanceled);
     REQUIRE(Asset != nullptr && !bCanceled && StandIn::DialogsShown == 2 && StandIn::ProgressShown > 0.0f);
-    REQUIRE(Asset->Info.Frames > 0 && !Asset->IsStreamed() && Asset->bFlipV && Asset->CompileOptions == Factory->Options->ToArguments());
+    REQUIRE(Asset->Info.Frames > 0 && !Asset->IsStreamed() && Asset->bFlipV &&
+            Asset->CompileOptions == Factory->Options->ToArguments());
     REQUIRE(Factory->Options->StandInSaved == 1);
     const int32 Frames = Asset->Info.Frames;
     // Reimports compile again, with the options of the import and without a dialog.
     Factory->Options->Effort = 1;
-    REQUIRE(Factory->Reimport(Asset) == EReimportResult::Succeeded && Asset->Info.Frames == Frames && StandIn::DialogsShown == 2);
+    REQUIRE(Factory->Reimport(Asset) == EReimportResult::Succeeded && Asset->Info.Frames == Frames &&
+            StandIn::DialogsShown == 2);
     REQUIRE(Asset->CompileOptions.Contains(TEXT("--effort 5")));
     // Streamed: the file lies beside the source.
     Factory->bAutomated = true;
     Factory->Options->bStream = true;
     UMeshreelAsset *Streamed = Import(*Factory, Arguments().Made + "/source.abc", bCanceled);
-    REQUIRE(Streamed != nullptr && Streamed->IsStreamed() && Streamed->GetBytes().Num() == 0 && StandIn::DialogsShown == 2);
-    REQUIRE(Streamed->GetPath() == ToText(Arguments().Made + "/source.reel") && FPaths::FileExists(Streamed->GetPath()));
+    REQUIRE(Streamed != nullptr && Streamed->IsStreamed() && Streamed->GetBytes().Num() == 0 &&
+            StandIn::DialogsShown == 2);
+    REQUIRE(Streamed->GetPath() == ToText(Arguments().Made + "/source.reel") &&
+            FPaths::FileExists(Streamed->GetPath()));
     Factory->Options->bStream = false;
     // glTF: v counts from the top already; motion capture: clips alone.
     UMeshreelAsset *Prism = Import(*Factory, Arguments().Made + "/prism.glb", bCanceled);
@@ -139,14 +154,16 @@ void TestBrowser()
     Renderer->Draw(Asset, 0, 0, 256, 256, &Target, &Canvas, false);
     Renderer->Draw(Asset, 0, 0, 256, 256, &Target, &Canvas, false);
     Renderer->Draw(NewObject<UObject>(), 0, 0, 256, 256, &Target, &Canvas, false);
-    REQUIRE(Canvas.Drawn == 2);
+    REQUIRE(Canvas.Views == 2);
     // The editor knows the renderer and the actions.
-    REQUIRE(UThumbnailManager::Get().Renderers[UMeshreelAsset::StaticClass()] == UMeshreelThumbnailRenderer::StaticClass());
+    REQUIRE(UThumbnailManager::Get().Renderers[UMeshreelAsset::StaticClass()] ==
+            UMeshreelThumbnailRenderer::StaticClass());
     const auto &All = FModuleManager::LoadModuleChecked<FAssetToolsModule>("AssetTools").Get().Actions;
     REQUIRE(All.size() == 1);
     IAssetTypeActions &Actions = *All[0];
     REQUIRE(Actions.GetSupportedClass() == UMeshreelAsset::StaticClass() && Actions.IsImportedAsset());
-    REQUIRE(Actions.GetName().ToString() == TEXT("meshreel") && Actions.GetCategories() == EAssetTypeCategories::Animation && Actions.GetTypeColor().A == 255);
+    REQUIRE(Actions.GetName().ToString() == TEXT("meshreel") &&
+            Actions.GetCategories() == EAssetTypeCategories::Animation && Actions.GetTypeColor().A == 255);
     TArray<FString> Sources;
     Actions.GetResolvedSourceFilePaths({Asset}, Sources);
     REQUIRE(Sources.Num() == 1 && Sources[0] == TEXT("/flag.abc"));
@@ -161,12 +178,16 @@ void TestBrowser()
     // An asset that is dragged into a level becomes an actor.
     UMeshreelActorFactory *Placing = NewObject<UMeshreelActorFactory>();
     FText Why;
-    REQUIRE(Placing->NewActorClass == AMeshreelActor::StaticClass() && Placing->DisplayName.ToString() == TEXT("meshreel"));
-    REQUIRE(Placing->CanCreateActorFrom({Asset, UMeshreelAsset::StaticClass()}, Why) && Why.ToString().IsEmpty());
-    REQUIRE(!Placing->CanCreateActorFrom({Asset, UMeshreelFactory::StaticClass()}, Why) && !Why.ToString().IsEmpty());
+    REQUIRE(Placing->NewActorClass == AMeshreelActor::StaticClass() &&
+            Placing->DisplayName.ToString() == TEXT("meshreel"));
+    REQUIRE(Placing->CanCreateActorFrom({Asset, UMeshreelAsset::StaticClass()}, Why) &&
+            Why.ToString().IsEmpty());
+    REQUIRE(!Placing->CanCreateActorFrom({Asset, UMeshreelFactory::StaticClass()}, Why) &&
+            !Why.ToString().IsEmpty());
     AMeshreelActor *Placed = NewObject<AMeshreelActor>();
     Placing->PostSpawnActor(Asset, Placed);
-    REQUIRE(Placing->GetAssetFromActorInstance(Placed) == Asset && Placing->GetAssetFromActorInstance(NewObject<AActor>()) == nullptr);
+    REQUIRE(Placing->GetAssetFromActorInstance(Placed) == Asset &&
+            Placing->GetAssetFromActorInstance(NewObject<AActor>()) == nullptr);
     Placing->PostSpawnActor(Asset, NewObject<AActor>());
     // An edit of the asset reaches the components that show it.
     const FInTick InTick;
@@ -177,7 +198,8 @@ void TestBrowser()
     Asset->UpAxis = EMeshreelUpAxis::Z;
     FPropertyChangedEvent Event;
     Asset->PostEditChangeProperty(Event);
-    REQUIRE(World.TickUntil([&] { return Component->IsReady() && Component->GetSurface()->Positions[5].Z != Z; }));
+    REQUIRE(World.TickUntil(
+        [&] { return Component->IsReady() && Component->GetSurface()->Positions[5].Z != Z; }));
 }
 } // namespace
 

@@ -1,6 +1,8 @@
-// Runs the plugin, compiled with our stand-ins for the engine, on files, and compares it with the C interface itself.
+// Runs the plugin, compiled with our stand-ins for the engine, on files, and compares it with the C interface
+// itself.
 //
-//     driver GOLDEN MADE [PROGRAM]     all tests; GOLDEN is testdata/golden, MADE the files that the script has compiled
+//     driver GOLDEN MADE [PROGRAM]     all tests; GOLDEN is testdata/golden, MADE the files that the script
+//     has compiled
 //                                      ONLY=caches runs one part of them
 //     driver --wrong-version           with a library of another version
 #include "Checks.h"
@@ -26,8 +28,8 @@ void RequireErrors(SIZE_T Count, const std::string &Part)
     const SIZE_T Now = StandIn::FLog::Get().Take(&Last);
     if (Now != Count || Last.find(Part) == std::string::npos)
     {
-        std::fprintf(stderr, "%zu errors instead of %zu, the last: %s\n    instead of one with: %s\n", Now, Count,
-                     Last.c_str(), Part.c_str());
+        std::fprintf(stderr, "%zu errors instead of %zu, the last: %s\n    instead of one with: %s\n", Now,
+                     Count, Last.c_str(), Part.c_str());
         REQUIRE(false);
     }
 }
@@ -87,7 +89,8 @@ bool FWorld::TickUntil(const std::function<bool()> &Condition, float Seconds)
     return true;
 }
 
-UMeshreelComponent *FWorld::Add(UMeshreelAsset *Asset, const std::function<void(UMeshreelComponent &)> &Before)
+UMeshreelComponent *FWorld::Add(UMeshreelAsset *Asset,
+                                const std::function<void(UMeshreelComponent &)> &Before)
 {
     UMeshreelComponent *Component = NewObject<UMeshreelComponent>();
     Component->SetAsset(Asset);
@@ -104,7 +107,8 @@ FInTick::~FInTick() { Settings->bDecodeInTick = false; }
 
 FReference::FReference(const TArray<uint8> &Bytes)
 {
-    REQUIRE(mr_reel_open_memory(nullptr, Bytes.GetData(), static_cast<size_t>(Bytes.Num()), nullptr, &Reel) == MR_STATUS_OK);
+    REQUIRE(mr_reel_open_memory(nullptr, Bytes.GetData(), static_cast<size_t>(Bytes.Num()), nullptr, &Reel) ==
+            MR_STATUS_OK);
     Info.size = sizeof Info;
     REQUIRE(mr_reel_get(Reel, &Info) == MR_STATUS_OK);
     REQUIRE(mr_decoder_new(Reel, &Decoder) == MR_STATUS_OK);
@@ -121,7 +125,10 @@ const mr_frame *FReference::Decode(uint32 Number)
     return Frame;
 }
 
-bool Near(double A, double B, double Tolerance) { return std::fabs(A - B) <= Tolerance * (1.0 + std::fabs(B)); }
+bool Near(double A, double B, double Tolerance)
+{
+    return std::fabs(A - B) <= Tolerance * (1.0 + std::fabs(B));
+}
 } // namespace Driver
 
 int main(int Count, char **Values)
@@ -147,8 +154,9 @@ int main(int Count, char **Values)
         Module->StartupModule();
     }
     const std::pair<const char *, void (*)()> Tests[] = {
-        {"surfaces", TestSurfaces}, {"playing", TestPlaying}, {"trouble", TestTrouble}, {"renderer", TestRenderer},
-        {"caches", TestCaches},     {"clips", TestClips},     {"importing", TestImporting}};
+        {"surfaces", TestSurfaces},   {"playing", TestPlaying},        {"trouble", TestTrouble},
+        {"renderer", TestRenderer},   {"caches", TestCaches},          {"clips", TestClips},
+        {"importing", TestImporting}, {"conformance", TestConformance}};
     for (const auto &Test : Tests)
     {
         if (std::getenv("ONLY") != nullptr && std::string(std::getenv("ONLY")) != Test.first)

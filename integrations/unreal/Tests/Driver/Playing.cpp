@@ -38,8 +38,10 @@ void RequireShows(const UMeshreelComponent &Component, FReference &Reference, ui
     Reader.Reset(Component.GetAsset()->GetReading(Reference.Reel, true));
     REQUIRE(Reader.Read(Reference.Decode(Frame), nullptr, TEXT("reference"), Expected));
     REQUIRE(Component.GetSurface().IsValid());
-    REQUIRE(Component.GetSurface()->Positions == Expected.Positions && Component.GetSurface()->Indices == Expected.Indices);
-    REQUIRE(Component.GetSurface()->TangentsZ == Expected.TangentsZ && Component.GetSurface()->Colors == Expected.Colors);
+    REQUIRE(Component.GetSurface()->Positions == Expected.Positions &&
+            Component.GetSurface()->Indices == Expected.Indices);
+    REQUIRE(Component.GetSurface()->TangentsZ == Expected.TangentsZ &&
+            Component.GetSurface()->Colors == Expected.Colors);
 }
 
 void TestCommands()
@@ -51,16 +53,19 @@ void TestCommands()
     FWorld World;
     UListener *Listener = NewObject<UListener>();
     UMeshreelAsset *Asset = LoadAsset(Path);
-    UMeshreelComponent *Flag = World.Add(Asset, [&](UMeshreelComponent &Each) {
-        Each.bAutoPlay = false;
-        Listener->Listen(Each);
-        Each.SeekToFrame(2); // Given before there is a player.
-        Each.SetDelay(0.0);
-        Each.SeekToFrame(0);
-    });
+    UMeshreelComponent *Flag = World.Add(Asset,
+                                         [&](UMeshreelComponent &Each)
+                                         {
+                                             Each.bAutoPlay = false;
+                                             Listener->Listen(Each);
+                                             Each.SeekToFrame(2); // Given before there is a player.
+                                             Each.SetDelay(0.0);
+                                             Each.SeekToFrame(0);
+                                         });
     REQUIRE(Flag->GetAsset() == Asset && !Flag->IsReady() && !Flag->GetSurface().IsValid());
     REQUIRE(World.TickUntil([&] { return Listener->NumReady > 0; }));
-    REQUIRE(Flag->IsReady() && !Flag->IsPlaying() && Near(Flag->GetDuration(), Duration, 1e-9) && Flag->GetPosition() == 0.0);
+    REQUIRE(Flag->IsReady() && !Flag->IsPlaying() && Near(Flag->GetDuration(), Duration, 1e-9) &&
+            Flag->GetPosition() == 0.0);
     RequireShows(*Flag, Reference, 0);
     // Jumps to frames are exact.
     for (const int32 Frame : {5, 1, int32(Reference.Info.frames) - 1, 0})
@@ -123,8 +128,10 @@ void TestCommands()
     double From = 0.0, To = 0.0;
     mr_reel_time(Reference.Reel, 2, &From);
     mr_reel_time(Reference.Reel, 4, &To);
-    const auto RequireInside = [&] {
-        REQUIRE(Flag->GetPosition() >= From - Reference.Info.start - 1e-6 && Flag->GetPosition() <= To - Reference.Info.start + 1e-6);
+    const auto RequireInside = [&]
+    {
+        REQUIRE(Flag->GetPosition() >= From - Reference.Info.start - 1e-6 &&
+                Flag->GetPosition() <= To - Reference.Info.start + 1e-6);
     };
     RequireInside();
     Flag->SetRange(From - Reference.Info.start, To - Reference.Info.start);
@@ -142,7 +149,8 @@ void TestCommands()
     World.Tick(0.1f);
     Flag->StreamAtPositionOnly();
     Flag->SetPreRoll(0.0);
-    for (const EMeshreelFrameStep Step : {EMeshreelFrameStep::Keys, EMeshreelFrameStep::Second, EMeshreelFrameStep::Every})
+    for (const EMeshreelFrameStep Step :
+         {EMeshreelFrameStep::Keys, EMeshreelFrameStep::Second, EMeshreelFrameStep::Every})
     {
         Flag->SetFrameStep(Step);
         World.Tick(0.1f);
@@ -180,8 +188,10 @@ void TestCommands()
     RequireShows(*Flag, Reference, 3);
     World.World->bPaused = false;
     const FMeshreelStatistics Numbers = World.Subsystem()->GetStatistics();
-    REQUIRE(Numbers.HeapBytes == int64(128) << 20 && Numbers.Instances == 1 && Numbers.Files == 1 && Numbers.FramesDecoded > 0);
-    REQUIRE(Numbers.HeapUsed > 0 && Numbers.HeapPeak >= Numbers.HeapUsed && Numbers.Refused == 0 && Numbers.DecodeSeconds >= 0.0);
+    REQUIRE(Numbers.HeapBytes == int64(128) << 20 && Numbers.Instances == 1 && Numbers.Files == 1 &&
+            Numbers.FramesDecoded > 0);
+    REQUIRE(Numbers.HeapUsed > 0 && Numbers.HeapPeak >= Numbers.HeapUsed && Numbers.Refused == 0 &&
+            Numbers.DecodeSeconds >= 0.0);
     REQUIRE(Listener->NumFailed == 0 && Listener->NumReplaced == 0 && Listener->NumReady == 1);
     Flag->UnregisterComponent();
     REQUIRE(World.Subsystem()->GetStatistics().Instances == 0);
@@ -190,20 +200,29 @@ void TestCommands()
 void TestWorlds()
 {
     const FInTick InTick;
-    UMeshreelAsset *Flag = LoadAsset(Golden("v0/flag_small.reel")), *Robot = LoadAsset(Golden("v0/robot_small.reel"));
+    UMeshreelAsset *Flag = LoadAsset(Golden("v0/flag_small.reel")),
+                   *Robot = LoadAsset(Golden("v0/robot_small.reel"));
     FWorld World;
     std::vector<UMeshreelComponent *> All;
     for (int32 Index = 0; Index < 6; Index++)
     {
-        All.push_back(World.Add(Index % 2 == 0 ? Flag : Robot, [&](UMeshreelComponent &Each) {
-            Each.SetRepeat(EMeshreelRepeat::Loop);
-            Each.StartSeconds = 0.1 * Index;
-            Each.Priority = Index;
-        }));
+        All.push_back(World.Add(Index % 2 == 0 ? Flag : Robot,
+                                [&](UMeshreelComponent &Each)
+                                {
+                                    Each.SetRepeat(EMeshreelRepeat::Loop);
+                                    Each.StartSeconds = 0.1 * Index;
+                                    Each.Priority = Index;
+                                }));
     }
-    REQUIRE(World.TickUntil([&] { return std::all_of(All.begin(), All.end(), [](auto *Each) { return Each->GetSurface().IsValid(); }); }));
+    REQUIRE(World.TickUntil(
+        [&]
+        {
+            return std::all_of(All.begin(), All.end(),
+                               [](auto *Each) { return Each->GetSurface().IsValid(); });
+        }));
     World.Tick(0.1f);
-    REQUIRE(World.Subsystem()->GetStatistics().Files == 2 && World.Subsystem()->GetStatistics().Instances == 6);
+    REQUIRE(World.Subsystem()->GetStatistics().Files == 2 &&
+            World.Subsystem()->GetStatistics().Instances == 6);
     // One that comes when the file has long been open is told so, too.
     UListener *Listener = NewObject<UListener>();
     UMeshreelComponent *Late = World.Add(Flag, [&](UMeshreelComponent &Each) { Listener->Listen(Each); });
@@ -249,7 +268,8 @@ void TestWorlds()
     REQUIRE(All[2]->SceneProxy != nullptr);
     All[0]->SetAsset(nullptr);
     World.Tick();
-    REQUIRE(!All[0]->GetSurface().IsValid() && All[0]->GetNumMaterials() == 0 && All[0]->GetMaterial(0) == nullptr);
+    REQUIRE(!All[0]->GetSurface().IsValid() && All[0]->GetNumMaterials() == 0 &&
+            All[0]->GetMaterial(0) == nullptr);
 }
 
 /** The engine's threads, the library's, files on the disk and files in a package. */
@@ -269,10 +289,12 @@ void TestThreads()
         REQUIRE(Asset->IsStreamed() && Asset->GetBytes().Num() == 0 && Asset->Info.Frames > 0);
         {
             FWorld World;
-            UMeshreelComponent *Wall = World.Add(Asset, [](UMeshreelComponent &Each) { Each.SetRepeat(EMeshreelRepeat::Loop); });
+            UMeshreelComponent *Wall =
+                World.Add(Asset, [](UMeshreelComponent &Each) { Each.SetRepeat(EMeshreelRepeat::Loop); });
             REQUIRE(World.TickUntil([&] { return Wall->GetSurface().IsValid(); }));
             const double From = Wall->GetPosition();
-            REQUIRE(World.TickUntil([&] { return Wall->GetPosition() > From + 0.5 || Wall->GetPosition() < From; }));
+            REQUIRE(World.TickUntil(
+                [&] { return Wall->GetPosition() > From + 0.5 || Wall->GetPosition() < From; }));
             REQUIRE(World.Subsystem()->GetStatistics().FramesDecoded > 5);
             Wall->UnregisterComponent();
         }
@@ -288,7 +310,8 @@ void TestActors()
     const FInTick InTick;
     FWorld World;
     AMeshreelActor *Actor = World.World->SpawnActor<AMeshreelActor>();
-    REQUIRE(Actor->GetMeshreelComponent() == Actor->RootComponent && Actor->GetMeshreelComponent()->GetOwner() == Actor);
+    REQUIRE(Actor->GetMeshreelComponent() == Actor->RootComponent &&
+            Actor->GetMeshreelComponent()->GetOwner() == Actor);
     Actor->GetMeshreelComponent()->SetAsset(LoadAsset(Golden("v0/flag_small.reel")));
     AMeshreelStreet *Street = NewObject<AMeshreelStreet>(World.World);
     Street->Assets = {LoadAsset(Golden("v0/wall_small.reel")), LoadAsset(Golden("v0/snake_small.reel"))};
@@ -296,7 +319,8 @@ void TestActors()
     Street->Offset = 0.5;
     Street->BeginPlay();
     REQUIRE(Street->GetPlayers().Num() == 4);
-    REQUIRE(World.TickUntil([&] { return Street->GetNumReady() == 4 && Actor->GetMeshreelComponent()->GetSurface().IsValid(); }));
+    REQUIRE(World.TickUntil(
+        [&] { return Street->GetNumReady() == 4 && Actor->GetMeshreelComponent()->GetSurface().IsValid(); }));
     REQUIRE(Street->GetPlayers()[3]->GetComponentTransform().GetLocation() == FVector(400.0, 400.0, 0.0));
     REQUIRE(Street->GetPlayers()[0]->GetPosition() > Street->GetPlayers()[2]->GetPosition());
 }
@@ -312,7 +336,8 @@ void TestPlaying()
     const FInTick InTick;
     FWorld Editor(EWorldType::Editor), Inactive(EWorldType::Inactive);
     UMeshreelAsset *Asset = LoadAsset(Golden("v0/flag_small.reel"));
-    UMeshreelComponent *Flag = Editor.Add(Asset, [](UMeshreelComponent &Each) { Each.bPlayInEditor = false; });
+    UMeshreelComponent *Flag =
+        Editor.Add(Asset, [](UMeshreelComponent &Each) { Each.bPlayInEditor = false; });
     REQUIRE(Editor.TickUntil([&] { return Flag->GetSurface().IsValid(); }));
     REQUIRE(!Flag->IsPlaying() && Inactive.Subsystem() == nullptr);
     UMeshreelComponent *Nowhere = Inactive.Add(Asset);

@@ -18,21 +18,24 @@ FVector Apply(const double *World, const float *P, double W)
     double Out[3];
     for (int R = 0; R < 3; R++)
     {
-        Out[R] = World[4 * R] * P[0] + World[4 * R + 1] * P[1] + World[4 * R + 2] * P[2] + World[4 * R + 3] * W;
+        Out[R] =
+            World[4 * R] * P[0] + World[4 * R + 1] * P[1] + World[4 * R + 2] * P[2] + World[4 * R + 3] * W;
     }
     return FVector(Out[0], Out[1], Out[2]);
 }
 
 double Determinant(const double *M)
 {
-    return M[0] * (M[5] * M[10] - M[6] * M[9]) - M[1] * (M[4] * M[10] - M[6] * M[8]) + M[2] * (M[4] * M[9] - M[5] * M[8]);
+    return M[0] * (M[5] * M[10] - M[6] * M[9]) - M[1] * (M[4] * M[10] - M[6] * M[8]) +
+           M[2] * (M[4] * M[9] - M[5] * M[8]);
 }
 
 /** The inverse transpose, times a vector. */
 FVector ApplyNormal(const double *M, const float *N)
 {
     const FVector C0(M[0], M[4], M[8]), C1(M[1], M[5], M[9]), C2(M[2], M[6], M[10]);
-    const FVector Out = FVector::CrossProduct(C1, C2) * double(N[0]) + FVector::CrossProduct(C2, C0) * double(N[1]) +
+    const FVector Out = FVector::CrossProduct(C1, C2) * double(N[0]) +
+                        FVector::CrossProduct(C2, C0) * double(N[1]) +
                         FVector::CrossProduct(C0, C1) * double(N[2]);
     return Out * (Determinant(M) < 0 ? -1.0 : 1.0);
 }
@@ -46,8 +49,8 @@ double Angle(const FVector &A, const FPackedNormal &B)
 
 struct FCounts
 {
-    int64 Vertices = 0, Triangles = 0, Normals = 0, Tangents = 0, Uvs = 0, Colours = 0, Materials = 0, Levels = 0, Outwards = 0,
-          Mirrored = 0, Frames = 0, Moving = 0;
+    int64 Vertices = 0, Triangles = 0, Normals = 0, Tangents = 0, Uvs = 0, Colours = 0, Materials = 0,
+          Levels = 0, Outwards = 0, Mirrored = 0, Frames = 0, Moving = 0;
 };
 
 /** Corners of triangles, turned so that the smallest is first: the order around the triangle stays. */
@@ -63,17 +66,19 @@ std::multiset<std::array<uint32, 3>> Triangles(const uint32 *Indices, uint32 Cou
     return Out;
 }
 
-void CheckVertices(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Mesh, const mr_frame *Frame, double Scale,
-                   bool bZUp, FCounts &Out)
+void CheckVertices(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Mesh, const mr_frame *Frame,
+                   double Scale, bool bZUp, FCounts &Out)
 {
     mr_mesh_state State = MeshreelSized<mr_mesh_state>();
     double World[12];
-    REQUIRE(mr_frame_mesh(Frame, Mesh.Node, &State) == MR_STATUS_OK && mr_frame_world(Frame, Mesh.Node, World) == MR_STATUS_OK);
+    REQUIRE(mr_frame_mesh(Frame, Mesh.Node, &State) == MR_STATUS_OK &&
+            mr_frame_world(Frame, Mesh.Node, World) == MR_STATUS_OK);
     const size_t Count = State.vertices;
     REQUIRE(Mesh.NumVertices == Count);
     std::vector<float> World3(3 * Count), Values(4 * Count), More(4 * Count);
     std::vector<uint32> Indices(State.indices);
-    REQUIRE(mr_frame_collision(Frame, Mesh.Node, World3.data(), Count, Indices.data(), Indices.size()) == MR_STATUS_OK);
+    REQUIRE(mr_frame_collision(Frame, Mesh.Node, World3.data(), Count, Indices.data(), Indices.size()) ==
+            MR_STATUS_OK);
     const bool bMirrored = Determinant(World) < 0;
     Out.Mirrored += bMirrored ? 1 : 0;
     for (size_t V = 0; V < Count; V++)
@@ -81,24 +86,28 @@ void CheckVertices(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Mes
         const double P[3] = {World3[3 * V], World3[3 * V + 1], World3[3 * V + 2]};
         const FVector Expected = Convert(P, Scale, bZUp);
         const FVector3f Is = Surface.Positions[int32(Mesh.FirstVertex + V)];
-        REQUIRE(Near(Is.X, Expected.X, 2e-6 * Scale) && Near(Is.Y, Expected.Y, 2e-6 * Scale) && Near(Is.Z, Expected.Z, 2e-6 * Scale));
+        REQUIRE(Near(Is.X, Expected.X, 2e-6 * Scale) && Near(Is.Y, Expected.Y, 2e-6 * Scale) &&
+                Near(Is.Z, Expected.Z, 2e-6 * Scale));
         REQUIRE(Is.X >= Mesh.Bounds.Min.X && Is.Z <= Mesh.Bounds.Max.Z);
     }
     Out.Vertices += int64(Count);
     if (State.normals != 0)
     {
-        REQUIRE(mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_NORMAL, 0, Values.data(), 3 * Count) == MR_STATUS_OK);
+        REQUIRE(mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_NORMAL, 0, Values.data(), 3 * Count) ==
+                MR_STATUS_OK);
         for (size_t V = 0; V < Count; V++)
         {
             const FVector N = ApplyNormal(World, Values.data() + 3 * V);
             const double Turned[3] = {N.X, N.Y, N.Z};
-            REQUIRE(Angle(Convert(Turned, 1.0, bZUp), Surface.TangentsZ[int32(Mesh.FirstVertex + V)]) < 0.012);
+            REQUIRE(Angle(Convert(Turned, 1.0, bZUp), Surface.TangentsZ[int32(Mesh.FirstVertex + V)]) <
+                    0.012);
         }
         Out.Normals += int64(Count);
     }
     if (State.tangents != 0)
     {
-        REQUIRE(mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_TANGENT, 0, More.data(), 4 * Count) == MR_STATUS_OK);
+        REQUIRE(mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_TANGENT, 0, More.data(), 4 * Count) ==
+                MR_STATUS_OK);
         for (size_t V = 0; V < Count; V++)
         {
             const FVector T = Apply(World, More.data() + 4 * V, 0.0);
@@ -107,7 +116,8 @@ void CheckVertices(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Mes
             REQUIRE(Angle(Convert(Turned, 1.0, bZUp), Surface.TangentsX[Index]) < 0.012);
             // The bitangent itself, in the file's world, must be where the engine's cross product puts it.
             const FVector N = ApplyNormal(World, Values.data() + 3 * V);
-            const FVector B = FVector::CrossProduct(N, T) * double(More[4 * V + 3]) * (bMirrored ? -1.0 : 1.0);
+            const FVector B =
+                FVector::CrossProduct(N, T) * double(More[4 * V + 3]) * (bMirrored ? -1.0 : 1.0);
             const double Bitangent[3] = {B.X, B.Y, B.Z};
             const FVector Engine = FVector::CrossProduct(FVector(Surface.TangentsZ[Index].ToFVector3f()),
                                                          FVector(Surface.TangentsX[Index].ToFVector3f())) *
@@ -118,7 +128,8 @@ void CheckVertices(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Mes
     }
 }
 
-void CheckAttributes(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Mesh, const mr_frame *Frame, bool bFlipV, FCounts &Out)
+void CheckAttributes(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Mesh, const mr_frame *Frame,
+                     bool bFlipV, FCounts &Out)
 {
     mr_mesh_state State = MeshreelSized<mr_mesh_state>();
     REQUIRE(mr_frame_mesh(Frame, Mesh.Node, &State) == MR_STATUS_OK);
@@ -126,7 +137,8 @@ void CheckAttributes(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &M
     std::vector<float> Values(4 * Count);
     if (State.uvs != 0)
     {
-        REQUIRE(mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_UV, 0, Values.data(), 2 * Count) == MR_STATUS_OK);
+        REQUIRE(mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_UV, 0, Values.data(), 2 * Count) ==
+                MR_STATUS_OK);
         for (size_t V = 0; V < Count; V++)
         {
             const FVector2f Is = Surface.TextureCoordinates[int32(Mesh.FirstVertex + V)];
@@ -136,27 +148,32 @@ void CheckAttributes(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &M
     }
     if (State.colours != 0)
     {
-        REQUIRE(mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_COLOUR, 0, Values.data(), 4 * Count) == MR_STATUS_OK);
+        REQUIRE(mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_COLOUR, 0, Values.data(), 4 * Count) ==
+                MR_STATUS_OK);
         for (size_t V = 0; V < Count; V++)
         {
             const FColor Is = Surface.Colors[int32(Mesh.FirstVertex + V)];
             const uint8 Bytes[4] = {Is.R, Is.G, Is.B, Is.A};
             for (size_t C = 0; C < 4; C++)
             {
-                REQUIRE(std::fabs(Bytes[C] - 255.0 * FMath::Clamp(double(Values[4 * V + C]), 0.0, 1.0)) <= 0.51);
+                REQUIRE(std::fabs(Bytes[C] - 255.0 * FMath::Clamp(double(Values[4 * V + C]), 0.0, 1.0)) <=
+                        0.51);
             }
         }
         Out.Colours += int64(Count);
     }
 }
 
-/** Level 0 consists of the file's triangles, in their order around; normals are on the side that is outside. */
-void CheckTriangles(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Mesh, const mr_frame *Frame, bool bRealNormals,
-                    FCounts &Out)
+/**
+ * Level 0 consists of the file's triangles, in their order around; normals are on the side that is outside.
+ */
+void CheckTriangles(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Mesh, const mr_frame *Frame,
+                    bool bRealNormals, FCounts &Out)
 {
     mr_mesh_state State = MeshreelSized<mr_mesh_state>();
     double World[12];
-    REQUIRE(mr_frame_mesh(Frame, Mesh.Node, &State) == MR_STATUS_OK && mr_frame_world(Frame, Mesh.Node, World) == MR_STATUS_OK);
+    REQUIRE(mr_frame_mesh(Frame, Mesh.Node, &State) == MR_STATUS_OK &&
+            mr_frame_world(Frame, Mesh.Node, World) == MR_STATUS_OK);
     std::vector<uint32> Indices(State.indices), Own;
     REQUIRE(mr_frame_indices(Frame, Mesh.Node, Indices.data(), Indices.size(), nullptr) == MR_STATUS_OK);
     const bool bMirrored = Determinant(World) < 0;
@@ -177,7 +194,8 @@ void CheckTriangles(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Me
         const uint32 *T = Surface.Indices.GetData() + Level.FirstIndex + I;
         const FVector A(Surface.Positions[int32(T[0])]);
         // Counter-clockwise from outside in left-handed axes: this product points outwards.
-        const FVector Outwards = FVector::CrossProduct(FVector(Surface.Positions[int32(T[2])]) - A, FVector(Surface.Positions[int32(T[1])]) - A);
+        const FVector Outwards = FVector::CrossProduct(FVector(Surface.Positions[int32(T[2])]) - A,
+                                                       FVector(Surface.Positions[int32(T[1])]) - A);
         const FVector Normal(Surface.TangentsZ[int32(T[0])].ToFVector3f());
         Agree += FVector::DotProduct(Outwards, Normal) >= 0.0 ? 1 : 0;
     }
@@ -195,14 +213,16 @@ void CheckTriangles(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Me
         std::vector<mr_range> Ranges(Count);
         if (Count > 0)
         {
-            REQUIRE(mr_frame_visible_ranges(Frame, Mesh.Node, Asked, Ranges.data(), Count, &Count) == MR_STATUS_OK);
+            REQUIRE(mr_frame_visible_ranges(Frame, Mesh.Node, Asked, Ranges.data(), Count, &Count) ==
+                    MR_STATUS_OK);
         }
         for (const mr_range &Range : Ranges)
         {
             if (Range.count > 0)
             {
                 const FMeshreelSection &Section = Level.Sections[int32(Sections++)];
-                REQUIRE(Section.FirstIndex == Level.FirstIndex + Range.first && Section.NumTriangles == Range.count / 3);
+                REQUIRE(Section.FirstIndex == Level.FirstIndex + Range.first &&
+                        Section.NumTriangles == Range.count / 3);
             }
         }
     }
@@ -215,7 +235,8 @@ void CheckTriangles(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Me
         mr_lod_info Info = MeshreelSized<mr_lod_info>();
         REQUIRE(mr_frame_lod(Frame, Mesh.Node, Number, &Info) == MR_STATUS_OK);
         std::vector<uint32> Lod(Info.indices), Ours;
-        REQUIRE(mr_frame_lod_indices(Frame, Mesh.Node, Number, Lod.data(), Lod.size(), nullptr) == MR_STATUS_OK);
+        REQUIRE(mr_frame_lod_indices(Frame, Mesh.Node, Number, Lod.data(), Lod.size(), nullptr) ==
+                MR_STATUS_OK);
         const FMeshreelLevel &Coarse = Mesh.Levels[int32(Number)];
         uint32 Covered = 0;
         for (const FMeshreelSection &Section : Coarse.Sections)
@@ -240,7 +261,8 @@ void CheckFile(const std::string &Path, EMeshreelUpAxis Up, float Centimetres, b
     Asset->UpAxis = Up;
     Asset->CentimetresPerUnit = Centimetres;
     Asset->bFlipV = bFlipV;
-    const double Scale = Centimetres > 0.0f ? double(Centimetres) : double(FMeshreelAxes::CentimetresOf(Reference.Info.unit));
+    const double Scale =
+        Centimetres > 0.0f ? double(Centimetres) : double(FMeshreelAxes::CentimetresOf(Reference.Info.unit));
     FMeshreelReader Reader;
     Reader.Reset(Asset->GetReading(Reference.Reel, true));
     FMeshreelSurface Surfaces[2];
@@ -257,7 +279,8 @@ void CheckFile(const std::string &Path, EMeshreelUpAxis Up, float Centimetres, b
         for (uint32 Node = 0; Node < Reference.Info.nodes; Node++)
         {
             mr_mesh_state State = MeshreelSized<mr_mesh_state>();
-            const bool bMesh = Shown[Node] != 0 && mr_frame_mesh(Frame, Node, &State) == MR_STATUS_OK && State.indices > 0;
+            const bool bMesh =
+                Shown[Node] != 0 && mr_frame_mesh(Frame, Node, &State) == MR_STATUS_OK && State.indices > 0;
             Visible += bMesh ? 1 : 0;
         }
         REQUIRE(Surface.Nodes.Num() == int32(Visible));
@@ -270,7 +293,8 @@ void CheckFile(const std::string &Path, EMeshreelUpAxis Up, float Centimetres, b
         if (Surface.bHasMotion)
         {
             REQUIRE(Previous != nullptr && Surface.PreviousPositions == Previous->Positions);
-            REQUIRE(Surface.TrianglesNumber == Previous->TrianglesNumber && Surface.Indices == Previous->Indices);
+            REQUIRE(Surface.TrianglesNumber == Previous->TrianglesNumber &&
+                    Surface.Indices == Previous->Indices);
             Out.Moving++;
         }
         else
@@ -286,9 +310,10 @@ void CheckFile(const std::string &Path, EMeshreelUpAxis Up, float Centimetres, b
 void TestSurfaces()
 {
     FCounts Total;
-    for (const char *Name : {"chains_fast", "chains_small", "everything_deflate", "everything_lz4", "everything_store",
-                             "everything_zstd", "flag_apart", "flag_fast", "flag_small", "flag_wide", "particles_small",
-                             "points_fast", "robot_small", "snake_small", "square", "wall_fast", "wall_packed", "wall_small"})
+    for (const char *Name :
+         {"chains_fast", "chains_small", "everything_deflate", "everything_lz4", "everything_store",
+          "everything_zstd", "flag_apart", "flag_fast", "flag_small", "flag_wide", "particles_small",
+          "points_fast", "robot_small", "snake_small", "square", "wall_fast", "wall_packed", "wall_small"})
     {
         CheckFile(Golden(std::string("v0/") + Name + ".reel"), EMeshreelUpAxis::Y, 0.0f, true, Total);
     }
@@ -297,15 +322,19 @@ void TestSurfaces()
     {
         CheckFile(Arguments().Made + "/" + Name + ".reel", EMeshreelUpAxis::Y, 0.0f, true, Total);
     }
-    std::printf("  %lld frames: %lld vertices, %lld triangles (%lld outwards), %lld normals, %lld tangents, %lld uvs, "
-                "%lld colours, %lld sections, %lld coarse levels, %lld mirrored nodes, %lld frames with motion\n",
-                (long long)Total.Frames, (long long)Total.Vertices, (long long)Total.Triangles, (long long)Total.Outwards,
-                (long long)Total.Normals, (long long)Total.Tangents, (long long)Total.Uvs, (long long)Total.Colours,
-                (long long)Total.Materials, (long long)Total.Levels, (long long)Total.Mirrored, (long long)Total.Moving);
+    std::printf(
+        "  %lld frames: %lld vertices, %lld triangles (%lld outwards), %lld normals, %lld tangents, %lld "
+        "uvs, "
+        "%lld colours, %lld sections, %lld coarse levels, %lld mirrored nodes, %lld frames with motion\n",
+        (long long)Total.Frames, (long long)Total.Vertices, (long long)Total.Triangles,
+        (long long)Total.Outwards, (long long)Total.Normals, (long long)Total.Tangents, (long long)Total.Uvs,
+        (long long)Total.Colours, (long long)Total.Materials, (long long)Total.Levels,
+        (long long)Total.Mirrored, (long long)Total.Moving);
     REQUIRE(Total.Tangents > 0 && Total.Uvs > 0 && Total.Colours > 0 && Total.Levels > 0 && Total.Moving > 0);
     // Units and inverse of the conversion.
     REQUIRE(FMeshreelAxes::CentimetresOf(0) == 100.0f && FMeshreelAxes::CentimetresOf(1) == 100.0f);
-    REQUIRE(FMeshreelAxes::CentimetresOf(2) == 1.0f && FMeshreelAxes::CentimetresOf(3) == 0.1f && FMeshreelAxes::CentimetresOf(4) == 2.54f);
+    REQUIRE(FMeshreelAxes::CentimetresOf(2) == 1.0f && FMeshreelAxes::CentimetresOf(3) == 0.1f &&
+            FMeshreelAxes::CentimetresOf(4) == 2.54f);
     for (const bool bZUp : {false, true})
     {
         FMeshreelAxes Axes;
@@ -315,7 +344,8 @@ void TestSurfaces()
         const mr_transform Back = Axes.ToFile(There);
         for (int I = 0; I < 3; I++)
         {
-            REQUIRE(Near(Back.rotation[I], In.rotation[I], 1e-6) && Near(Back.translation[I], In.translation[I], 1e-6));
+            REQUIRE(Near(Back.rotation[I], In.rotation[I], 1e-6) &&
+                    Near(Back.translation[I], In.translation[I], 1e-6));
             REQUIRE(Back.scale[I] == In.scale[I]);
         }
         // A point moved by the transform in the file is where Unreal's transform moves the converted point.
@@ -323,7 +353,8 @@ void TestSurfaces()
         const FVector P(0.3, 0.7, -0.4);
         const FVector Moved = Q.RotateVector(P * FVector(1.0, 2.0, 0.5)) + FVector(1.0, -2.0, 3.0);
         const double M[3] = {Moved.X, Moved.Y, Moved.Z}, Raw[3] = {P.X, P.Y, P.Z};
-        const FVector Expected = Convert(M, 100.0, bZUp), Is = There.TransformPosition(Convert(Raw, 100.0, bZUp));
+        const FVector Expected = Convert(M, 100.0, bZUp),
+                      Is = There.TransformPosition(Convert(Raw, 100.0, bZUp));
         REQUIRE(FVector::Dist(Expected, Is) < 1e-3);
         // The same as a matrix.
         double Rows[12];
@@ -336,7 +367,8 @@ void TestSurfaces()
             Rows[8 + C] = Column.Z;
         }
         Rows[3] = 1.0, Rows[7] = -2.0, Rows[11] = 3.0;
-        REQUIRE(FVector::Dist(Axes.Matrix(Rows).TransformPosition(Convert(Raw, 100.0, bZUp)), Expected) < 1e-3);
+        REQUIRE(FVector::Dist(Axes.Matrix(Rows).TransformPosition(Convert(Raw, 100.0, bZUp)), Expected) <
+                1e-3);
     }
 }
 } // namespace Driver

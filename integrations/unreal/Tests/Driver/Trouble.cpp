@@ -5,12 +5,16 @@ namespace Driver
 {
 namespace
 {
-void Save(const std::string &Path, const TArray<uint8> &Bytes) { REQUIRE(FFileHelper::SaveArrayToFile(Bytes, *ToText(Path))); }
+void Save(const std::string &Path, const TArray<uint8> &Bytes)
+{
+    REQUIRE(FFileHelper::SaveArrayToFile(Bytes, *ToText(Path)));
+}
 
 /** A damaged copy opens or does not; it never crashes, and its errors name it. */
 void TestDamage()
 {
     const FInTick InTick;
+    InTick.Settings->HeapMegabytes = 4; // For the sake of speed: each file has a world and a heap of its own.
     const TArray<uint8> Good = ReadFile(Golden("v0/flag_small.reel"));
     int32 Refused = 0, Late = 0;
     for (int32 Position = 7; Position < Good.Num(); Position += Good.Num() / 60)
@@ -40,6 +44,7 @@ void TestDamage()
     }
     REQUIRE(Refused > 0);
     std::printf("  %d of 61 damaged files are refused, %d fail later\n", Refused, Late);
+    InTick.Settings->HeapMegabytes = 128;
     // Each truncation, in steps.
     for (int32 Length = 0; Length < Good.Num(); Length += 1 + Good.Num() / 40)
     {
@@ -58,11 +63,16 @@ void TestMissing()
     RequireErrors(2, "nowhere/gone.reel");
     REQUIRE(Asset->Info.Frames == 0 && Asset->GetPath().EndsWith(TEXT("/project/Content/nowhere/gone.reel")));
     std::string Failed;
-    UMeshreelComponent *Gone = World.Add(Asset, [&](UMeshreelComponent &Each) {
-        Each.OnFailed.AddLambda([&Failed](UMeshreelComponent *, const FString &Text) { Failed = Text.Utf8(); });
-    });
+    UMeshreelComponent *Gone =
+        World.Add(Asset,
+                  [&](UMeshreelComponent &Each)
+                  {
+                      Each.OnFailed.AddLambda([&Failed](UMeshreelComponent *, const FString &Text)
+                                              { Failed = Text.Utf8(); });
+                  });
     REQUIRE(World.TickUntil([&] { return !Failed.empty(); }));
-    REQUIRE(Failed.find("gone.reel") != std::string::npos && Gone->GetError().Utf8() == Failed && !Gone->IsReady());
+    REQUIRE(Failed.find("gone.reel") != std::string::npos && Gone->GetError().Utf8() == Failed &&
+            !Gone->IsReady());
     RequireErrors(1, "gone.reel");
     // A second component of the same file is told as well; delegates that nothing is bound to do no harm.
     UMeshreelComponent *Second = World.Add(Asset);
@@ -88,8 +98,8 @@ void TestMemory()
 {
     UMeshreelSettings *Settings = GetMutableDefault<UMeshreelSettings>();
     const FInTick InTick;
-    // First a heap that is too small for this file at all, then one that holds some of them: those without room are told,
-    // and the others play on.
+    // First a heap that is too small for this file at all, then one that holds some of them: those without
+    // room are told, and the others play on.
     for (const int32 Megabytes : {1, 8})
     {
         Settings->HeapMegabytes = Megabytes;
@@ -97,12 +107,15 @@ void TestMemory()
         std::vector<UMeshreelComponent *> All;
         for (int32 Index = 0; Index < 8; Index++)
         {
-            UMeshreelAsset *Asset = LoadAsset(Arguments().Made + (Index % 2 == 0 ? "/levels.reel" : "/hidden.reel"));
+            UMeshreelAsset *Asset =
+                LoadAsset(Arguments().Made + (Index % 2 == 0 ? "/levels.reel" : "/hidden.reel"));
             Asset->Name = FString::Printf(TEXT("wall%d"), Index);
-            All.push_back(World.Add(Asset, [&](UMeshreelComponent &Each) {
-                Each.Priority = 8 - Index;
-                Each.SetRepeat(EMeshreelRepeat::Loop);
-            }));
+            All.push_back(World.Add(Asset,
+                                    [&](UMeshreelComponent &Each)
+                                    {
+                                        Each.Priority = 8 - Index;
+                                        Each.SetRepeat(EMeshreelRepeat::Loop);
+                                    }));
         }
         for (int32 Tick = 0; Tick < 30; Tick++)
         {
@@ -116,7 +129,8 @@ void TestMemory()
         }
         std::string Last;
         const SIZE_T Errors = StandIn::FLog::Get().Take(&Last);
-        std::printf("  a heap of %d MiB: %d of 8 have no room, %d are shown (%s)\n", Megabytes, Refused, Shown, Last.c_str());
+        std::printf("  a heap of %d MiB: %d of 8 have no room, %d are shown (%s)\n", Megabytes, Refused,
+                    Shown, Last.c_str());
         REQUIRE(Errors > 0 && Last.find("wall") != std::string::npos && Refused > 0);
         REQUIRE((Shown > 0) == (Megabytes > 1) && All[0]->GetSurface().IsValid() == (Megabytes > 1));
         const FMeshreelStatistics Numbers = World.Subsystem()->GetStatistics();
@@ -132,7 +146,8 @@ void TestMemory()
         UMeshreelComponent *First = World.Add(Asset), *Second = World.Add(Asset);
         World.Tick();
         RequireErrors(1);
-        REQUIRE(!First->GetError().IsEmpty() && !Second->GetError().IsEmpty() && World.Subsystem()->GetPlayer() == nullptr);
+        REQUIRE(!First->GetError().IsEmpty() && !Second->GetError().IsEmpty() &&
+                World.Subsystem()->GetPlayer() == nullptr);
         First->Play();
         REQUIRE(World.Subsystem()->GetStatistics().HeapBytes == 0);
         FMemory::FailNext() = false;
@@ -151,19 +166,24 @@ void TestReplacing()
     UMeshreelAsset *Asset = NewObject<UMeshreelAsset>();
     REQUIRE(Asset->SetPath(ToText(Path)));
     int32 Replaced = 0;
-    UMeshreelComponent *Component = World.Add(Asset, [&](UMeshreelComponent &Each) {
-        Each.SetRepeat(EMeshreelRepeat::Loop);
-        Each.OnReplaced.AddLambda([&Replaced](UMeshreelComponent *) { Replaced++; });
-    });
+    UMeshreelComponent *Component =
+        World.Add(Asset,
+                  [&](UMeshreelComponent &Each)
+                  {
+                      Each.SetRepeat(EMeshreelRepeat::Loop);
+                      Each.OnReplaced.AddLambda([&Replaced](UMeshreelComponent *) { Replaced++; });
+                  });
     REQUIRE(World.TickUntil([&] { return Component->GetSurface().IsValid(); }));
     const int32 Vertices = Component->GetSurface()->Positions.Num();
     std::this_thread::sleep_for(std::chrono::milliseconds(1100)); // So that the time of the file differs.
     Save(Path + ".new", ReadFile(Golden("v0/wall_small.reel")));
     REQUIRE(std::rename((Path + ".new").c_str(), Path.c_str()) == 0);
-    REQUIRE(World.TickUntil([&] {
-        REQUIRE(Component->GetSurface().IsValid());
-        return Replaced == 1 && Component->GetSurface()->Positions.Num() != Vertices;
-    }));
+    REQUIRE(World.TickUntil(
+        [&]
+        {
+            REQUIRE(Component->GetSurface().IsValid());
+            return Replaced == 1 && Component->GetSurface()->Positions.Num() != Vertices;
+        }));
     // New bytes in the asset: what is shown stays until the first new frame.
     REQUIRE(Asset->SetBytes(ReadFile(Golden("v0/flag_small.reel"))));
     REQUIRE(Replaced == 2 && Component->GetSurface().IsValid());

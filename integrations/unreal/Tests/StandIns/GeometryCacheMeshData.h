@@ -7,7 +7,8 @@ struct FGeometryCacheMeshBatchInfo
 };
 struct FGeometryCacheVertexInfo
 {
-    bool bHasTangentX = true, bHasTangentZ = true, bHasUV0 = true, bHasColor0 = true, bHasMotionVectors = false;
+    bool bHasTangentX = true, bHasTangentZ = true, bHasUV0 = true, bHasColor0 = true,
+         bHasMotionVectors = false;
     bool bConstantUV0 = false, bConstantColor0 = false, bConstantIndices = false;
     FGeometryCacheVertexInfo() = default;
     FGeometryCacheVertexInfo(bool X, bool Z, bool Uv, bool Color, bool Motion)

@@ -9,7 +9,10 @@ class FGeomCacheTrackProxy
     virtual bool UpdateMeshData(float, bool, int32 &, FGeometryCacheMeshData &) { return false; }
     virtual bool GetMeshData(int32, FGeometryCacheMeshData &) { return false; }
     virtual bool IsTopologyCompatible(int32, int32) { return false; }
-    virtual const FVisibilitySample &GetVisibilitySample(float, const bool) const { return FVisibilitySample::InvisibleSample; }
+    virtual const FVisibilitySample &GetVisibilitySample(float, const bool) const
+    {
+        return FVisibilitySample::InvisibleSample;
+    }
     virtual void FindSampleIndexesFromTime(float, bool, bool, int32 &, int32 &, float &) {}
     UGeometryCacheTrack *Track = nullptr;
 };

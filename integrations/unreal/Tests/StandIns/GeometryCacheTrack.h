@@ -30,11 +30,17 @@ class UGeometryCacheTrack : public UObject
         static UClass Class("GeometryCacheTrack");
         return &Class;
     }
-    virtual const bool UpdateMeshData(const float, const bool, int32 &, FGeometryCacheMeshData *&) { return false; }
+    virtual const bool UpdateMeshData(const float, const bool, int32 &, FGeometryCacheMeshData *&)
+    {
+        return false;
+    }
     virtual bool GetMeshDataAtTime(float, FGeometryCacheMeshData &) { return false; }
     virtual bool GetMeshDataAtSampleIndex(int32, FGeometryCacheMeshData &) { return false; }
     virtual const bool UpdateMatrixData(const float, const bool, int32 &, FMatrix &) { return false; }
-    virtual const bool UpdateBoundsData(const float, const bool, const bool, int32 &, FBox &) { return false; }
+    virtual const bool UpdateBoundsData(const float, const bool, const bool, int32 &, FBox &)
+    {
+        return false;
+    }
     virtual const FGeometryCacheTrackSampleInfo &GetSampleInfo(float, const bool)
     {
         static const FGeometryCacheTrackSampleInfo Empty;

@@ -14,7 +14,10 @@ struct FVertexStreamComponent
     uint32 Offset = 0, Stride = 0;
     EVertexElementType Type = VET_Float3;
     FVertexStreamComponent() = default;
-    FVertexStreamComponent(const FVertexBuffer *B, uint32 O, uint32 S, EVertexElementType T) : VertexBuffer(B), Offset(O), Stride(S), Type(T) {}
+    FVertexStreamComponent(const FVertexBuffer *B, uint32 O, uint32 S, EVertexElementType T)
+        : VertexBuffer(B), Offset(O), Stride(S), Type(T)
+    {
+    }
 };
 struct FGeometryCacheVertexFactoryUniformBufferParameters
 {
@@ -26,7 +29,8 @@ class FGeometryCacheVertexFactoryUniformBufferParametersRef : public FUniformBuf
   public:
     FGeometryCacheVertexFactoryUniformBufferParameters Values;
     static FGeometryCacheVertexFactoryUniformBufferParametersRef
-    CreateUniformBufferImmediate(const FGeometryCacheVertexFactoryUniformBufferParameters &In, EUniformBufferUsage)
+    CreateUniformBufferImmediate(const FGeometryCacheVertexFactoryUniformBufferParameters &In,
+                                 EUniformBufferUsage)
     {
         FGeometryCacheVertexFactoryUniformBufferParametersRef Out;
         Out.Values = In;
@@ -38,7 +42,8 @@ struct FGeometryCacheVertexFactoryUserData
     FVector3f MeshExtension, MeshOrigin, MotionBlurDataExtension, MotionBlurDataOrigin;
     float MotionBlurPositionScale = -1.0f;
     const FVertexBuffer *PositionBuffer = nullptr, *MotionBlurDataBuffer = nullptr;
-    FShaderResourceViewRHIRef PositionSRV, MotionBlurDataSRV, TangentXSRV, TangentZSRV, TexCoordsSRV, ColorSRV;
+    FShaderResourceViewRHIRef PositionSRV, MotionBlurDataSRV, TangentXSRV, TangentZSRV, TexCoordsSRV,
+        ColorSRV;
     FGeometryCacheVertexFactoryUniformBufferParametersRef UniformBuffer;
     FUniformBufferRHIRef ManualVertexFetchUniformBuffer;
 };
@@ -48,7 +53,8 @@ class FGeometryCacheVertexVertexFactory : public FVertexFactory
     explicit FGeometryCacheVertexVertexFactory(ERHIFeatureLevel::Type) {}
     struct FDataType
     {
-        FVertexStreamComponent PositionComponent, MotionBlurDataComponent, ColorComponent, TangentBasisComponents[2];
+        FVertexStreamComponent PositionComponent, MotionBlurDataComponent, ColorComponent,
+            TangentBasisComponents[2];
         TArray<FVertexStreamComponent, TFixedAllocator<4>> TextureCoordinates;
     };
 #if ENGINE_MINOR_VERSION < 4
@@ -56,7 +62,8 @@ class FGeometryCacheVertexVertexFactory : public FVertexFactory
 #else
     void SetData(FRHICommandListBase &, const FDataType &In) { Data = In; }
 #endif
-    void CreateManualVertexFetchUniformBuffer(FRHICommandListBase &, const FVertexBuffer *, const FVertexBuffer *,
+    void CreateManualVertexFetchUniformBuffer(FRHICommandListBase &, const FVertexBuffer *,
+                                              const FVertexBuffer *,
                                               FGeometryCacheVertexFactoryUserData &Out) const
     {
         assert(Out.PositionSRV.IsValid() && Out.MotionBlurDataSRV.IsValid() && Out.TangentXSRV.IsValid() &&

@@ -1,5 +1,5 @@
-// The renderer: buffers in memory, commands for the rendering thread in a queue, and a collector of meshes that tests
-// look into.
+// The renderer: buffers in memory, commands for the rendering thread in a queue, and a collector of meshes
+// that tests look into.
 #pragma once
 
 #include "CoreMinimal.h"
@@ -10,7 +10,10 @@ enum class EBufferUsageFlags
     Dynamic = 2,
     ShaderResource = 4,
 };
-constexpr EBufferUsageFlags operator|(EBufferUsageFlags A, EBufferUsageFlags B) { return EBufferUsageFlags(int(A) | int(B)); }
+constexpr EBufferUsageFlags operator|(EBufferUsageFlags A, EBufferUsageFlags B)
+{
+    return EBufferUsageFlags(int(A) | int(B));
+}
 enum EPixelFormat
 {
     PF_R32_FLOAT,
@@ -72,7 +75,10 @@ struct FRHIBufferCreateDesc
 {
     uint32 Size = 0;
     static FRHIBufferCreateDesc CreateVertex(const TCHAR *, uint32 Bytes) { return {Bytes}; }
-    template <typename T> static FRHIBufferCreateDesc CreateIndex(const TCHAR *, uint32 Count) { return {Count * uint32(sizeof(T))}; }
+    template <typename T> static FRHIBufferCreateDesc CreateIndex(const TCHAR *, uint32 Count)
+    {
+        return {Count * uint32(sizeof(T))};
+    }
     FRHIBufferCreateDesc &AddUsage(EBufferUsageFlags) { return *this; }
     FRHIBufferCreateDesc &DetermineInitialState() { return *this; }
 };
@@ -103,12 +109,19 @@ class FRHICommandListBase
 {
   public:
 #if ENGINE_MINOR_VERSION < 6
-    FBufferRHIRef CreateVertexBuffer(uint32 Bytes, EBufferUsageFlags, FRHIResourceCreateInfo &) { return Create(Bytes); }
-    FBufferRHIRef CreateIndexBuffer(uint32, uint32 Bytes, EBufferUsageFlags, FRHIResourceCreateInfo &) { return Create(Bytes); }
+    FBufferRHIRef CreateVertexBuffer(uint32 Bytes, EBufferUsageFlags, FRHIResourceCreateInfo &)
+    {
+        return Create(Bytes);
+    }
+    FBufferRHIRef CreateIndexBuffer(uint32, uint32 Bytes, EBufferUsageFlags, FRHIResourceCreateInfo &)
+    {
+        return Create(Bytes);
+    }
 #else
     FBufferRHIRef CreateBuffer(const FRHIBufferCreateDesc &Desc) { return Create(Desc.Size); }
 #endif
-    FShaderResourceViewRHIRef CreateShaderResourceView(FRHIBuffer *Buffer, const FRHIViewDesc::FBufferSRV &Desc)
+    FShaderResourceViewRHIRef CreateShaderResourceView(FRHIBuffer *Buffer,
+                                                       const FRHIViewDesc::FBufferSRV &Desc)
     {
         auto Out = std::make_shared<FRHIShaderResourceView>();
         Out->Buffer = Buffer;
@@ -163,12 +176,16 @@ inline void RunRenderCommands()
 }
 struct FEnqueue
 {
-    template <typename F> void operator()(F &&Command) const { RenderCommands.push_back(std::forward<F>(Command)); }
+    template <typename F> void operator()(F &&Command) const
+    {
+        RenderCommands.push_back(std::forward<F>(Command));
+    }
 };
 inline FMatrix ToMatrix(const FTransform &In)
 {
     FMatrix Out = FMatrix::Identity;
-    const FVector Axes[3] = {In.TransformPosition({1, 0, 0}) - In.GetTranslation(), In.TransformPosition({0, 1, 0}) - In.GetTranslation(),
+    const FVector Axes[3] = {In.TransformPosition({1, 0, 0}) - In.GetTranslation(),
+                             In.TransformPosition({0, 1, 0}) - In.GetTranslation(),
                              In.TransformPosition({0, 0, 1}) - In.GetTranslation()};
     for (int32 R = 0; R < 3; R++)
     {
@@ -226,7 +243,7 @@ enum Type
     SM5,
     SM6,
 };
-}
+} // namespace ERHIFeatureLevel
 enum EShaderPlatform
 {
     SP_PCD3D_SM6
@@ -284,8 +301,9 @@ inline UEngine *GEngine = &StandInEngine;
 
 struct FPrimitiveViewRelevance
 {
-    bool bDrawRelevance = false, bShadowRelevance = false, bDynamicRelevance = false, bRenderInMainPass = false,
-         bUsesLightingChannels = false, bRenderCustomDepth = false, bVelocityRelevance = false, bOpaque = false;
+    bool bDrawRelevance = false, bShadowRelevance = false, bDynamicRelevance = false,
+         bRenderInMainPass = false, bUsesLightingChannels = false, bRenderCustomDepth = false,
+         bVelocityRelevance = false, bOpaque = false;
 };
 struct FMaterialRelevance
 {
@@ -414,7 +432,8 @@ class FPrimitiveSceneProxy
     {
         const auto &M = LocalToWorld.M;
         return FVector::DotProduct(FVector(M[0][0], M[0][1], M[0][2]),
-                                   FVector::CrossProduct(FVector(M[1][0], M[1][1], M[1][2]), FVector(M[2][0], M[2][1], M[2][2]))) < 0;
+                                   FVector::CrossProduct(FVector(M[1][0], M[1][1], M[1][2]),
+                                                         FVector(M[2][0], M[2][1], M[2][2]))) < 0;
     }
     FRHIUniformBuffer *GetUniformBuffer() const { return const_cast<FRHIUniformBuffer *>(&Uniforms); }
     uint32 GetAllocatedSize() const { return 0; }

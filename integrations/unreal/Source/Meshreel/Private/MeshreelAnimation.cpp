@@ -76,8 +76,8 @@ TUniquePtr<ICompressedAnimData> UMeshreelBoneCompressionCodec::AllocateAnimData(
     return MakeUnique<FMeshreelAnimData>();
 }
 
-void UMeshreelBoneCompressionCodec::DecompressBone(FAnimSequenceDecompressionContext &DecompContext, int32 TrackIndex,
-                                                   FTransform &OutAtom) const
+void UMeshreelBoneCompressionCodec::DecompressBone(FAnimSequenceDecompressionContext &DecompContext,
+                                                   int32 TrackIndex, FTransform &OutAtom) const
 {
     const auto &Data = static_cast<const FMeshreelAnimData &>(DecompContext.CompressedAnimData);
     const int32 Joint = Data.JointOfTrack(TrackIndex);
@@ -129,7 +129,8 @@ void UMeshreelBoneCompressionCodec::DecompressPose(FAnimSequenceDecompressionCon
 }
 
 #if WITH_EDITORONLY_DATA
-void UMeshreelBoneCompressionCodec::PopulateDDCKey(const UE::Anim::Compression::FAnimDDCKeyArgs &KeyArgs, FArchive &Ar)
+void UMeshreelBoneCompressionCodec::PopulateDDCKey(const UE::Anim::Compression::FAnimDDCKeyArgs &KeyArgs,
+                                                   FArchive &Ar)
 {
     Super::PopulateDDCKey(KeyArgs, Ar);
     uint32 Version = mr_version();
@@ -141,8 +142,9 @@ bool UMeshreelBoneCompressionCodec::Compress(const FCompressibleAnimData &Compre
 {
     if (CompressibleAnimData.bIsValidAdditive)
     {
-        UE_LOG(LogMeshreel, Error, TEXT("%s is additive: its tracks are differences, for which lengths have no meaning; "
-                                        "compress it with another codec"),
+        UE_LOG(LogMeshreel, Error,
+               TEXT("%s is additive: its tracks are differences, for which lengths have no meaning; "
+                    "compress it with another codec"),
                *CompressibleAnimData.FullName);
         return false;
     }
@@ -151,16 +153,19 @@ bool UMeshreelBoneCompressionCodec::Compress(const FCompressibleAnimData &Compre
     {
         return false;
     }
-    const FString Base = FPaths::Combine(FPaths::ProjectIntermediateDir(), TEXT("Meshreel"), FGuid::NewGuid().ToString());
+    const FString Base =
+        FPaths::Combine(FPaths::ProjectIntermediateDir(), TEXT("Meshreel"), FGuid::NewGuid().ToString());
     const FString Input = Base + TEXT(".glb"), Output = Base + TEXT(".reel");
     FMeshreelCompile Job;
     Job.Input = Input;
     Job.Output = Output;
     // The shell is a number in the unit of the file, metres.
-    Job.Options = FString::Printf(TEXT("--clips-only --tolerance %gcm --shell %g --codec %s"), double(Tolerance),
-                                  double(ShellDistance) / 100.0, bRandomAccess ? TEXT("random-access") : TEXT("auto"));
+    Job.Options =
+        FString::Printf(TEXT("--clips-only --tolerance %gcm --shell %g --codec %s"), double(Tolerance),
+                        double(ShellDistance) / 100.0, bRandomAccess ? TEXT("random-access") : TEXT("auto"));
     FString Error;
-    const bool bCompiled = FFileHelper::SaveArrayToFile(Source, *Input) && FMeshreelProgram::Compile(Job, Error) &&
+    const bool bCompiled = FFileHelper::SaveArrayToFile(Source, *Input) &&
+                           FMeshreelProgram::Compile(Job, Error) &&
                            FFileHelper::LoadFileToArray(Compiled, *Output);
     IFileManager::Get().Delete(*Input, false, false, true);
     IFileManager::Get().Delete(*Output, false, false, true);

@@ -30,15 +30,18 @@ struct FGlb
         Binary.AddUninitialized(Bytes);
         FMemory::Memcpy(Binary.GetData() + Offset, Values.GetData(), static_cast<SIZE_T>(Bytes));
         const TCHAR *Comma = NumAccessors > 0 ? TEXT(",") : TEXT("");
-        Views += FString::Printf(TEXT("%s{\"buffer\":0,\"byteOffset\":%d,\"byteLength\":%d}"), Comma, Offset, Bytes);
+        Views += FString::Printf(TEXT("%s{\"buffer\":0,\"byteOffset\":%d,\"byteLength\":%d}"), Comma, Offset,
+                                 Bytes);
         FString Range;
         if (Components == 1)
         {
             // The format demands the range of times.
-            Range = FString::Printf(TEXT(",\"min\":[%.9g],\"max\":[%.9g]"), double(Values[0]), double(Values.Last()));
+            Range = FString::Printf(TEXT(",\"min\":[%.9g],\"max\":[%.9g]"), double(Values[0]),
+                                    double(Values.Last()));
         }
-        Accessors += FString::Printf(TEXT("%s{\"bufferView\":%d,\"componentType\":5126,\"count\":%d,\"type\":\"%s\"%s}"),
-                                     Comma, NumAccessors, Values.Num() / Components, Type, *Range);
+        Accessors += FString::Printf(
+            TEXT("%s{\"bufferView\":%d,\"componentType\":5126,\"count\":%d,\"type\":\"%s\"%s}"), Comma,
+            NumAccessors, Values.Num() / Components, Type, *Range);
         return NumAccessors++;
     }
 
@@ -46,8 +49,8 @@ struct FGlb
     {
         const TCHAR *Comma = NumSamplers > 0 ? TEXT(",") : TEXT("");
         Samplers += FString::Printf(TEXT("%s{\"input\":%d,\"output\":%d}"), Comma, Times, Values);
-        Channels += FString::Printf(TEXT("%s{\"sampler\":%d,\"target\":{\"node\":%d,\"path\":\"%s\"}}"), Comma,
-                                    NumSamplers, Node, Path);
+        Channels += FString::Printf(TEXT("%s{\"sampler\":%d,\"target\":{\"node\":%d,\"path\":\"%s\"}}"),
+                                    Comma, NumSamplers, Node, Path);
         NumSamplers++;
     }
 };
@@ -66,8 +69,8 @@ template <typename T> T KeyOf(const TArray<T> &Keys, int32 Index, const T &Defau
     return Keys.Num() == 0 ? Default : Keys[FMath::Min(Index, Keys.Num() - 1)];
 }
 
-void AddTrack(const FRawAnimSequenceTrack &Track, const FTransform &Rest, int32 NumKeys, int32 Times, int32 Node,
-              const FMeshreelAxes &Axes, FGlb &Out)
+void AddTrack(const FRawAnimSequenceTrack &Track, const FTransform &Rest, int32 NumKeys, int32 Times,
+              int32 Node, const FMeshreelAxes &Axes, FGlb &Out)
 {
     TArray<float> Rotations, Translations, Scales;
     for (int32 Key = 0; Key < NumKeys; Key++)
@@ -96,7 +99,8 @@ FString Nodes(const FCompressibleAnimData &Data, const TArray<int32> &TrackOfBon
         const int32 Parent = Data.RefSkeleton.GetParentIndex(Bone);
         if (Parent != INDEX_NONE)
         {
-            Children[Parent] += FString::Printf(TEXT("%s%d"), Children[Parent].IsEmpty() ? TEXT("") : TEXT(","), Bone);
+            Children[Parent] +=
+                FString::Printf(TEXT("%s%d"), Children[Parent].IsEmpty() ? TEXT("") : TEXT(","), Bone);
         }
     }
     FString Out;
@@ -105,14 +109,16 @@ FString Nodes(const FCompressibleAnimData &Data, const TArray<int32> &TrackOfBon
         const mr_transform Rest = Axes.ToFile(Data.RefLocalPoses.IsValidIndex(Bone) ? Data.RefLocalPoses[Bone]
                                                                                     : FTransform::Identity);
         const bool bTrack = TrackOfBone[Bone] != INDEX_NONE;
-        Out += FString::Printf(TEXT("%s{\"name\":\"%s%d\",\"rotation\":[%.9g,%.9g,%.9g,%.9g],"), Bone > 0 ? TEXT(",") : TEXT(""),
-                               bTrack ? TEXT("track") : TEXT("bone"), bTrack ? TrackOfBone[Bone] : Bone,
-                               double(Rest.rotation[0]), double(Rest.rotation[1]), double(Rest.rotation[2]),
-                               double(Rest.rotation[3]));
+        Out += FString::Printf(TEXT("%s{\"name\":\"%s%d\",\"rotation\":[%.9g,%.9g,%.9g,%.9g],"),
+                               Bone > 0 ? TEXT(",") : TEXT(""), bTrack ? TEXT("track") : TEXT("bone"),
+                               bTrack ? TrackOfBone[Bone] : Bone, double(Rest.rotation[0]),
+                               double(Rest.rotation[1]), double(Rest.rotation[2]), double(Rest.rotation[3]));
         Out += FString::Printf(TEXT("\"translation\":[%.9g,%.9g,%.9g],\"scale\":[%.9g,%.9g,%.9g]"),
-                               double(Rest.translation[0]), double(Rest.translation[1]), double(Rest.translation[2]),
-                               double(Rest.scale[0]), double(Rest.scale[1]), double(Rest.scale[2]));
-        Out += Children[Bone].IsEmpty() ? FString(TEXT("}")) : TEXT(",\"children\":[") + Children[Bone] + TEXT("]}");
+                               double(Rest.translation[0]), double(Rest.translation[1]),
+                               double(Rest.translation[2]), double(Rest.scale[0]), double(Rest.scale[1]),
+                               double(Rest.scale[2]));
+        Out += Children[Bone].IsEmpty() ? FString(TEXT("}"))
+                                        : TEXT(",\"children\":[") + Children[Bone] + TEXT("]}");
     }
     return Out;
 }
@@ -125,7 +131,8 @@ void Assemble(const FString &Json, TArray<uint8> &Binary, TArray<uint8> &Out)
     {
         Binary.Add(0);
     }
-    const uint32 JsonBytes = static_cast<uint32>(Text.Length() + Padding), BinaryBytes = static_cast<uint32>(Binary.Num());
+    const uint32 JsonBytes = static_cast<uint32>(Text.Length() + Padding),
+                 BinaryBytes = static_cast<uint32>(Binary.Num());
     Append32(Out, 0x46546C67);
     Append32(Out, 2);
     Append32(Out, 12 + 8 + JsonBytes + 8 + BinaryBytes);
@@ -168,7 +175,8 @@ bool FMeshreelAnimationFile::Write(const FCompressibleAnimData &Data, TArray<uin
             continue;
         }
         TrackOfBone[Bone] = Track;
-        const FTransform Rest = Data.RefLocalPoses.IsValidIndex(Bone) ? Data.RefLocalPoses[Bone] : FTransform::Identity;
+        const FTransform Rest =
+            Data.RefLocalPoses.IsValidIndex(Bone) ? Data.RefLocalPoses[Bone] : FTransform::Identity;
         AddTrack(Data.RawAnimationData[Track], Rest, NumKeys, Times, Bone, Axes, Glb);
     }
     FString Joints, Roots;
@@ -181,7 +189,8 @@ bool FMeshreelAnimationFile::Write(const FCompressibleAnimData &Data, TArray<uin
         }
     }
     FString Json = TEXT("{\"asset\":{\"version\":\"2.0\"},\"scene\":0,\"scenes\":[{\"nodes\":[") + Roots +
-                   TEXT("]}],\"nodes\":[") + Nodes(Data, TrackOfBone, Axes) + TEXT("],\"skins\":[{\"joints\":[") + Joints +
+                   TEXT("]}],\"nodes\":[") + Nodes(Data, TrackOfBone, Axes) +
+                   TEXT("],\"skins\":[{\"joints\":[") + Joints +
                    TEXT("]}],\"animations\":[{\"name\":\"animation\",\"samplers\":[") + Glb.Samplers +
                    TEXT("],\"channels\":[") + Glb.Channels + TEXT("]}],\"accessors\":[") + Glb.Accessors +
                    TEXT("],\"bufferViews\":[") + Glb.Views +

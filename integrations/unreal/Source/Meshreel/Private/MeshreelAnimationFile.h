@@ -12,8 +12,8 @@ struct FMeshreelAnimationFile
 
 #if WITH_EDITORONLY_DATA
     /**
-     * Writes the skeleton, in metres and with y up, and the keys of all tracks. Joints are named `track0`, `track1`
-     * and so on; bones without a track, which are there for their transforms, `bone0` and so on.
+     * Writes the skeleton, in metres and with y up, and the keys of all tracks. Joints are named `track0`,
+     * `track1` and so on; bones without a track, which are there for their transforms, `bone0` and so on.
      */
     static bool Write(const FCompressibleAnimData &Data, TArray<uint8> &Out);
 #endif

@@ -77,8 +77,9 @@ FString UMeshreelAsset::GetPath() const
     {
         return FString();
     }
-    const FString Path =
-        FPaths::IsRelative(File.FilePath) ? FPaths::Combine(FPaths::ProjectContentDir(), File.FilePath) : File.FilePath;
+    const FString Path = FPaths::IsRelative(File.FilePath)
+                             ? FPaths::Combine(FPaths::ProjectContentDir(), File.FilePath)
+                             : File.FilePath;
     return FPaths::ConvertRelativePathToFull(Path);
 }
 
@@ -102,8 +103,8 @@ FMeshreelOpenFilePtr UMeshreelAsset::Open()
     else
     {
         const TArray<uint8> Content = GetBytes();
-        Status = mr_reel_open_memory(TCHAR_TO_UTF8(*File->Name), Content.GetData(), static_cast<size_t>(Content.Num()),
-                                     nullptr, &Reel);
+        Status = mr_reel_open_memory(TCHAR_TO_UTF8(*File->Name), Content.GetData(),
+                                     static_cast<size_t>(Content.Num()), nullptr, &Reel);
     }
     if (!FMeshreelLibrary::Ok(Status, File->Name))
     {
@@ -243,8 +244,9 @@ void UMeshreelAsset::ReadInfo(const FMeshreelOpenFile &Open)
     for (uint32 Number = 0; Number < Open.Info.ranges; Number++)
     {
         mr_range Frames{};
-        const FString Name = FMeshreelLibrary::Text([&](char *Text, size_t Capacity, size_t *Length)
-                                                    { return mr_reel_range(Reel, Number, &Frames, Text, Capacity, Length); });
+        const FString Name =
+            FMeshreelLibrary::Text([&](char *Text, size_t Capacity, size_t *Length)
+                                   { return mr_reel_range(Reel, Number, &Frames, Text, Capacity, Length); });
         FMeshreelRange Range;
         Range.Name = FName(*Name);
         Range.FirstFrame = static_cast<int32>(Frames.first);

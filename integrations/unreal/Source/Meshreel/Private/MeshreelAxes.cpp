@@ -61,7 +61,8 @@ mr_transform FMeshreelAxes::ToFile(const FTransform &In) const
     const float Point[3] = {float(Translation.X), float(Translation.Y), float(Translation.Z)};
     // Both maps of axes are their own inverses.
     const FVector3f A = Direction(Axis), T = Direction(Point);
-    mr_transform Out{{A.X, A.Y, A.Z, float(Rotation.W)}, {T.X, T.Y, T.Z}, {float(Size.X), float(Size.Y), float(Size.Z)}};
+    mr_transform Out{
+        {A.X, A.Y, A.Z, float(Rotation.W)}, {T.X, T.Y, T.Z}, {float(Size.X), float(Size.Y), float(Size.Z)}};
     if (!bZUp)
     {
         Swap(Out.scale[1], Out.scale[2]);

@@ -39,7 +39,8 @@ void FMeshreelClip::Close()
     Info = mr_clip_info{};
 }
 
-bool FMeshreelClip::Open(const mr_reel *Reel, uint32 Number, const FMeshreelAxes &InAxes, const FString &InFile)
+bool FMeshreelClip::Open(const mr_reel *Reel, uint32 Number, const FMeshreelAxes &InAxes,
+                         const FString &InFile)
 {
     Close();
     Clip = Number;
@@ -59,7 +60,8 @@ bool FMeshreelClip::Open(const mr_reel *Reel, uint32 Number, const FMeshreelAxes
     }
     Numbers.SetNumZeroed(GetNumJoints());
     if (GetNumJoints() > 0 &&
-        !FMeshreelLibrary::Ok(mr_clips_parents(Handle, Info.skeleton, Numbers.GetData(), Info.joints, nullptr), File))
+        !FMeshreelLibrary::Ok(
+            mr_clips_parents(Handle, Info.skeleton, Numbers.GetData(), Info.joints, nullptr), File))
     {
         return false;
     }
@@ -67,17 +69,17 @@ bool FMeshreelClip::Open(const mr_reel *Reel, uint32 Number, const FMeshreelAxes
     {
         const uint32 Parent = Numbers[static_cast<int32>(Each)];
         Parents.Add(Parent == MR_NONE ? INDEX_NONE : static_cast<int32>(Parent));
-        const FString Name =
-            FMeshreelLibrary::Text([&](char *Text, size_t Capacity, size_t *Length)
-                                   { return mr_clips_joint(Handle, Info.skeleton, Each, Text, Capacity, Length); });
+        const FString Name = FMeshreelLibrary::Text(
+            [&](char *Text, size_t Capacity, size_t *Length)
+            { return mr_clips_joint(Handle, Info.skeleton, Each, Text, Capacity, Length); });
         JointNames.Add(FName(*Name));
     }
     for (uint32 Marker = 0; Marker < Info.markers; Marker++)
     {
         double Seconds = 0.0;
-        const FString Name =
-            FMeshreelLibrary::Text([&](char *Text, size_t Capacity, size_t *Length)
-                                   { return mr_clips_marker(Handle, Clip, Marker, &Seconds, Text, Capacity, Length); });
+        const FString Name = FMeshreelLibrary::Text(
+            [&](char *Text, size_t Capacity, size_t *Length)
+            { return mr_clips_marker(Handle, Clip, Marker, &Seconds, Text, Capacity, Length); });
         MarkerNames.Add(FName(*Name));
     }
     Clips = MoveTemp(Set);
@@ -95,7 +97,8 @@ FMeshreelCursor FMeshreelClip::Take() const
         }
     }
     mr_cursor *Handle = nullptr;
-    if (!Clips.IsValid() || !FMeshreelLibrary::Ok(mr_cursor_new(Clips.Get(), Clip, nullptr, 0, &Handle), File))
+    if (!Clips.IsValid() ||
+        !FMeshreelLibrary::Ok(mr_cursor_new(Clips.Get(), Clip, nullptr, 0, &Handle), File))
     {
         return FMeshreelCursor();
     }
@@ -110,7 +113,8 @@ void FMeshreelClip::Return(FMeshreelCursor Cursor) const
 
 bool FMeshreelClip::Pose(double Seconds, bool bLoop, bool bStep, TArray<FTransform> &Out) const
 {
-    const mr_query Query{Seconds, bLoop ? 1u : 0u, bStep ? uint32(MR_ROUNDING_FLOOR) : uint32(MR_ROUNDING_NONE)};
+    const mr_query Query{Seconds, bLoop ? 1u : 0u,
+                         bStep ? uint32(MR_ROUNDING_FLOOR) : uint32(MR_ROUNDING_NONE)};
     TArray<mr_transform, TInlineAllocator<128>> Local;
     Local.SetNumUninitialized(GetNumJoints());
     FMeshreelCursor Cursor = Take();
@@ -118,7 +122,8 @@ bool FMeshreelClip::Pose(double Seconds, bool bLoop, bool bStep, TArray<FTransfo
     {
         return false;
     }
-    const bool bOk = FMeshreelLibrary::Ok(mr_cursor_pose(Cursor.Get(), &Query, Local.GetData(), Info.joints), File);
+    const bool bOk =
+        FMeshreelLibrary::Ok(mr_cursor_pose(Cursor.Get(), &Query, Local.GetData(), Info.joints), File);
     Return(MoveTemp(Cursor));
     if (!bOk)
     {
@@ -134,14 +139,16 @@ bool FMeshreelClip::Pose(double Seconds, bool bLoop, bool bStep, TArray<FTransfo
 
 bool FMeshreelClip::Joint(int32 Number, double Seconds, bool bLoop, bool bStep, FTransform &Out) const
 {
-    const mr_query Query{Seconds, bLoop ? 1u : 0u, bStep ? uint32(MR_ROUNDING_FLOOR) : uint32(MR_ROUNDING_NONE)};
+    const mr_query Query{Seconds, bLoop ? 1u : 0u,
+                         bStep ? uint32(MR_ROUNDING_FLOOR) : uint32(MR_ROUNDING_NONE)};
     FMeshreelCursor Cursor = Take();
     if (!Cursor.IsValid() || Number < 0)
     {
         return false;
     }
     mr_transform Local{};
-    const mr_status Status = mr_cursor_joint(Cursor.Get(), static_cast<uint32>(Number), &Query, &Local, nullptr);
+    const mr_status Status =
+        mr_cursor_joint(Cursor.Get(), static_cast<uint32>(Number), &Query, &Local, nullptr);
     Return(MoveTemp(Cursor));
     if (!FMeshreelLibrary::Ok(Status, File))
     {
@@ -161,7 +168,8 @@ bool FMeshreelClip::RootMotion(int32 Number, double From, double To, bool bLoop,
         return false;
     }
     mr_transform Motion{};
-    const mr_status Status = mr_cursor_root_motion(Cursor.Get(), static_cast<uint32>(Number), &Step, Up, &Motion);
+    const mr_status Status =
+        mr_cursor_root_motion(Cursor.Get(), static_cast<uint32>(Number), &Step, Up, &Motion);
     Return(MoveTemp(Cursor));
     if (!FMeshreelLibrary::Ok(Status, File))
     {

@@ -134,7 +134,8 @@ void UMeshreelClipPlayer::Evaluate(double Seconds)
 void UMeshreelClipPlayer::Apply()
 {
     const AActor *Owner = GetOwner();
-    UPoseableMeshComponent *Mesh = Owner != nullptr ? Owner->FindComponentByClass<UPoseableMeshComponent>() : nullptr;
+    UPoseableMeshComponent *Mesh =
+        Owner != nullptr ? Owner->FindComponentByClass<UPoseableMeshComponent>() : nullptr;
     if (Mesh == nullptr)
     {
         return;

@@ -142,7 +142,10 @@ void UMeshreelComponent::Command(const mr_command &Given)
     }
 }
 
-void UMeshreelComponent::Command(mr_command_kind Kind, double A, double B) { Command(mr_command{Kind, 0, 0, 0, A, B}); }
+void UMeshreelComponent::Command(mr_command_kind Kind, double A, double B)
+{
+    Command(mr_command{Kind, 0, 0, 0, A, B});
+}
 
 void UMeshreelComponent::Command(mr_command_kind Kind, uint32 Number, uint32 Last)
 {
@@ -209,7 +212,7 @@ void UMeshreelComponent::SetInterpolated(bool bNewInterpolate)
 
 void UMeshreelComponent::SetFrameStep(EMeshreelFrameStep Step)
 {
-    const uint32 Steps[] = {1, 2, 16};
+    const uint32 Steps[] = {0, 2, 16};
     Command(MR_COMMAND_KIND_FRAME_STEP, Steps[FMath::Min(static_cast<int32>(Step), 2)]);
 }
 
@@ -262,8 +265,9 @@ void UMeshreelComponent::FileOpened(mr_player *Player, uint64 File, bool bReplac
     NodePaths.Reset();
     for (uint32 Node = 0; Node < Info.nodes; Node++)
     {
-        NodePaths.Add(FMeshreelLibrary::Text([&](char *Text, size_t Capacity, size_t *Length)
-                                             { return mr_reel_node_path(Handle, Node, Text, Capacity, Length); }));
+        NodePaths.Add(
+            FMeshreelLibrary::Text([&](char *Text, size_t Capacity, size_t *Length)
+                                   { return mr_reel_node_path(Handle, Node, Text, Capacity, Length); }));
     }
     MarkRenderStateDirty(); // The materials may be others.
     if (bReplaced)
@@ -338,7 +342,8 @@ void UMeshreelComponent::ReadFrame()
 {
     const FString &Name = FileName;
     Worlds.SetNumUninitialized(12 * static_cast<int32>(Shown.nodes));
-    const bool bWorlds = FMeshreelLibrary::Ok(mr_frame_worlds(Frame.Get(), Worlds.GetData(), Shown.nodes), Name);
+    const bool bWorlds =
+        FMeshreelLibrary::Ok(mr_frame_worlds(Frame.Get(), Worlds.GetData(), Shown.nodes), Name);
     if (!bWorlds || !Reader.Read(Frame.Get(), Surface.Get(), Name, *NextSurface))
     {
         NextSurface.Reset();
@@ -409,7 +414,8 @@ void UMeshreelComponent::SendRenderDynamicData_Concurrent()
     FMeshreelSceneProxy *Proxy = static_cast<FMeshreelSceneProxy *>(SceneProxy);
     TSharedPtr<const FMeshreelSurface, ESPMode::ThreadSafe> Given = Surface;
     ENQUEUE_RENDER_COMMAND(MeshreelShow)
-    ([Proxy, Given = MoveTemp(Given)](FRHICommandListImmediate &RHICmdList) { Proxy->Show(RHICmdList, Given); });
+    ([Proxy, Given = MoveTemp(Given)](FRHICommandListImmediate &RHICmdList)
+     { Proxy->Show(RHICmdList, Given); });
 }
 
 FBoxSphereBounds UMeshreelComponent::CalcBounds(const FTransform &LocalToWorld) const
@@ -438,8 +444,9 @@ UMaterialInterface *UMeshreelComponent::GetMaterial(int32 ElementIndex) const
     {
         return OverrideMaterials[ElementIndex];
     }
-    return Asset != nullptr && Asset->Materials.IsValidIndex(ElementIndex) ? Asset->Materials[ElementIndex].Material.Get()
-                                                                           : nullptr;
+    return Asset != nullptr && Asset->Materials.IsValidIndex(ElementIndex)
+               ? Asset->Materials[ElementIndex].Material.Get()
+               : nullptr;
 }
 
 int32 UMeshreelComponent::GetMaterialIndex(FName MaterialSlotName) const

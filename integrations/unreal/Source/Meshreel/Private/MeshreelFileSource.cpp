@@ -25,7 +25,10 @@ int32_t ReadFile(void *User, uint64_t Offset, void *Out, size_t Count)
 void ReleaseFile(void *User) { delete static_cast<FOpenHandle *>(User); }
 } // namespace
 
-bool FMeshreelFileSource::IsLoose(const FString &Path) { return IPlatformFile::GetPlatformPhysical().FileExists(*Path); }
+bool FMeshreelFileSource::IsLoose(const FString &Path)
+{
+    return IPlatformFile::GetPlatformPhysical().FileExists(*Path);
+}
 
 bool FMeshreelFileSource::Open(const FString &Path, mr_source &Out)
 {

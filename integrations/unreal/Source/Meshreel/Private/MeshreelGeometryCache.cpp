@@ -137,8 +137,9 @@ bool UMeshreelGeometryCacheTrack::Prepare()
     {
         // The last frame lasts as long as the others, so that a loop shows it.
         const float Period = File->Info.period > 0.0 ? static_cast<float>(File->Info.period)
-                             : Times.Num() > 1       ? Times.Last() + Times.Last() / static_cast<float>(Times.Num() - 1)
-                                                     : 0.0f;
+                             : Times.Num() > 1
+                                 ? Times.Last() + Times.Last() / static_cast<float>(Times.Num() - 1)
+                                 : 0.0f;
         Duration = FMath::Max(Period, Times.Last());
         bRefused = false;
     }
@@ -151,9 +152,13 @@ int32 UMeshreelGeometryCacheTrack::GetNumFrames()
     return Prepare() ? Times.Num() : 0;
 }
 
-const float UMeshreelGeometryCacheTrack::GetMaxSampleTime() const { return Times.Num() > 0 ? Times.Last() : 0.0f; }
+const float UMeshreelGeometryCacheTrack::GetMaxSampleTime() const
+{
+    return Times.Num() > 0 ? Times.Last() : 0.0f;
+}
 
-void UMeshreelGeometryCacheTrack::FindFrames(float Time, bool bLooping, int32 &Frame, int32 &Next, float &Weight)
+void UMeshreelGeometryCacheTrack::FindFrames(float Time, bool bLooping, int32 &Frame, int32 &Next,
+                                             float &Weight)
 {
     FScopeLock Lock(&Section);
     Frame = Next = 0;
@@ -249,7 +254,8 @@ bool UMeshreelGeometryCacheTrack::GetMeshDataAtTime(float Time, FGeometryCacheMe
     return GetMeshDataAtSampleIndex(Frame, OutMeshData);
 }
 
-bool UMeshreelGeometryCacheTrack::GetMeshDataAtSampleIndex(int32 SampleIndex, FGeometryCacheMeshData &OutMeshData)
+bool UMeshreelGeometryCacheTrack::GetMeshDataAtSampleIndex(int32 SampleIndex,
+                                                           FGeometryCacheMeshData &OutMeshData)
 {
     FScopeLock Lock(&Section);
     if (!Decode(SampleIndex))
@@ -260,7 +266,8 @@ bool UMeshreelGeometryCacheTrack::GetMeshDataAtSampleIndex(int32 SampleIndex, FG
     return true;
 }
 
-const bool UMeshreelGeometryCacheTrack::UpdateMatrixData(const float, const bool, int32 &InOutMatrixSampleIndex,
+const bool UMeshreelGeometryCacheTrack::UpdateMatrixData(const float, const bool,
+                                                         int32 &InOutMatrixSampleIndex,
                                                          FMatrix &OutWorldMatrix)
 {
     // The transform of the node is part of its vertices.
@@ -289,7 +296,8 @@ const bool UMeshreelGeometryCacheTrack::UpdateBoundsData(const float Time, const
     return true;
 }
 
-const FGeometryCacheTrackSampleInfo &UMeshreelGeometryCacheTrack::GetSampleInfo(float Time, const bool bLooping)
+const FGeometryCacheTrackSampleInfo &UMeshreelGeometryCacheTrack::GetSampleInfo(float Time,
+                                                                                const bool bLooping)
 {
     int32 Frame, Next;
     float Weight;
@@ -303,7 +311,8 @@ const FGeometryCacheTrackSampleInfo &UMeshreelGeometryCacheTrack::GetSampleInfo(
     return SampleInfo;
 }
 
-UGeometryCache *UMeshreelGeometryCacheComponent::CreateCache(UMeshreelAsset &Asset, UObject *Outer, FName Name)
+UGeometryCache *UMeshreelGeometryCacheComponent::CreateCache(UMeshreelAsset &Asset, UObject *Outer,
+                                                             FName Name)
 {
     const FMeshreelOpenFilePtr File = Asset.Open();
     if (!File.IsValid())
@@ -315,7 +324,8 @@ UGeometryCache *UMeshreelGeometryCacheComponent::CreateCache(UMeshreelAsset &Ass
     {
         mr_node_info Info = MeshreelSized<mr_node_info>();
         mr_mesh_info MeshInfo = MeshreelSized<mr_mesh_info>();
-        if (!FMeshreelLibrary::Ok(mr_reel_node(File->Reel.Get(), Node, &Info), File->Name) || Info.mesh == MR_NONE ||
+        if (!FMeshreelLibrary::Ok(mr_reel_node(File->Reel.Get(), Node, &Info), File->Name) ||
+            Info.mesh == MR_NONE ||
             !FMeshreelLibrary::Ok(mr_reel_mesh(File->Reel.Get(), Info.mesh, &MeshInfo), File->Name) ||
             MeshInfo.indices == 0)
         {

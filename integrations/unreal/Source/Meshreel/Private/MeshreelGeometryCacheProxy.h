@@ -15,8 +15,9 @@ class FMeshreelTrackProxy : public FGeomCacheTrackProxy
     virtual bool GetMeshData(int32 SampleIndex, FGeometryCacheMeshData &OutMeshData) override;
     virtual bool IsTopologyCompatible(int32 SampleIndexA, int32 SampleIndexB) override;
     virtual const FVisibilitySample &GetVisibilitySample(float Time, const bool bLooping) const override;
-    virtual void FindSampleIndexesFromTime(float Time, bool bLooping, bool bIsPlayingBackwards, int32 &OutFrameIndex,
-                                           int32 &OutNextFrameIndex, float &InInterpolationFactor) override;
+    virtual void FindSampleIndexesFromTime(float Time, bool bLooping, bool bIsPlayingBackwards,
+                                           int32 &OutFrameIndex, int32 &OutNextFrameIndex,
+                                           float &InInterpolationFactor) override;
 
   private:
     UMeshreelGeometryCacheTrack *GetTrack() const { return Cast<UMeshreelGeometryCacheTrack>(Track); }
@@ -26,8 +27,8 @@ class FMeshreelGeometryCacheSceneProxy : public FGeometryCacheSceneProxy
 {
   public:
     explicit FMeshreelGeometryCacheSceneProxy(UGeometryCacheComponent *Component)
-        : FGeometryCacheSceneProxy(
-              Component, [this]() -> FGeomCacheTrackProxy * { return new FMeshreelTrackProxy(GetScene().GetFeatureLevel()); })
+        : FGeometryCacheSceneProxy(Component, [this]() -> FGeomCacheTrackProxy *
+                                   { return new FMeshreelTrackProxy(GetScene().GetFeatureLevel()); })
     {
     }
 };

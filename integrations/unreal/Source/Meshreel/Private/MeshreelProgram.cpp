@@ -51,18 +51,21 @@ FString FMeshreelProgram::MessageOf(const FString &Text)
 bool FMeshreelProgram::Compile(const FMeshreelCompile &Job, FString &OutError)
 {
     const FString Program = Find();
-    const FString Arguments = FString::Printf(TEXT("compile \"%s\" -o \"%s\" %s"), *Job.Input, *Job.Output, *Job.Options);
+    const FString Arguments =
+        FString::Printf(TEXT("compile \"%s\" -o \"%s\" %s"), *Job.Input, *Job.Output, *Job.Options);
     void *ReadEnd = nullptr, *WriteEnd = nullptr;
     if (!FPlatformProcess::CreatePipe(ReadEnd, WriteEnd))
     {
         OutError = TEXT("there are no pipes");
         return false;
     }
-    FProcHandle Process = FPlatformProcess::CreateProc(*Program, *Arguments, false, true, true, nullptr, 0, nullptr, WriteEnd);
+    FProcHandle Process =
+        FPlatformProcess::CreateProc(*Program, *Arguments, false, true, true, nullptr, 0, nullptr, WriteEnd);
     if (!Process.IsValid())
     {
         FPlatformProcess::ClosePipe(ReadEnd, WriteEnd);
-        OutError = FString::Printf(TEXT("%s cannot be run: set its path in the project settings, \"meshreel\""), *Program);
+        OutError = FString::Printf(
+            TEXT("%s cannot be run: set its path in the project settings, \"meshreel\""), *Program);
         return false;
     }
     FString Printed;

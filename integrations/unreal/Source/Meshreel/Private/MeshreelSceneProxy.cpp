@@ -32,9 +32,10 @@ FBufferRHIRef CreateIndexBuffer(FRHICommandListBase &RHICmdList, uint32 Bytes)
     FRHIResourceCreateInfo Info(TEXT("MeshreelIndices"));
     return RHICmdList.CreateIndexBuffer(sizeof(uint32), Bytes, EBufferUsageFlags::Dynamic, Info);
 #else
-    return RHICmdList.CreateBuffer(FRHIBufferCreateDesc::CreateIndex<uint32>(TEXT("MeshreelIndices"), Bytes / 4)
-                                       .AddUsage(EBufferUsageFlags::Dynamic)
-                                       .DetermineInitialState());
+    return RHICmdList.CreateBuffer(
+        FRHIBufferCreateDesc::CreateIndex<uint32>(TEXT("MeshreelIndices"), Bytes / 4)
+            .AddUsage(EBufferUsageFlags::Dynamic)
+            .DetermineInitialState());
 #endif
 }
 
@@ -72,7 +73,8 @@ bool FMeshreelVertexBuffer::Write(FRHICommandListBase &RHICmdList, const void *D
         Capacity += (Stride - Capacity % Stride) % Stride;
         VertexBufferRHI = CreateVertexBuffer(RHICmdList, Capacity);
         View = RHICmdList.CreateShaderResourceView(
-            VertexBufferRHI, FRHIViewDesc::CreateBufferSRV().SetType(FRHIViewDesc::EBufferType::Typed).SetFormat(Format));
+            VertexBufferRHI,
+            FRHIViewDesc::CreateBufferSRV().SetType(FRHIViewDesc::EBufferType::Typed).SetFormat(Format));
     }
     CopyToBuffer(RHICmdList, VertexBufferRHI, Data, Bytes);
     return bGrows;
@@ -185,12 +187,14 @@ void FMeshreelSceneProxy::Upload(FRHICommandListBase &RHICmdList, bool bAttribut
         return;
     }
     bool bOthers = Positions.Write(RHICmdList, Surface->Positions.GetData(), Number * sizeof(FVector3f));
-    bOthers |= PreviousPositions.Write(RHICmdList, Surface->PreviousPositions.GetData(), Number * sizeof(FVector3f));
+    bOthers |=
+        PreviousPositions.Write(RHICmdList, Surface->PreviousPositions.GetData(), Number * sizeof(FVector3f));
     bOthers |= TangentsX.Write(RHICmdList, Surface->TangentsX.GetData(), Number * sizeof(FPackedNormal));
     bOthers |= TangentsZ.Write(RHICmdList, Surface->TangentsZ.GetData(), Number * sizeof(FPackedNormal));
     if (bAttributes)
     {
-        bOthers |= TextureCoordinates.Write(RHICmdList, Surface->TextureCoordinates.GetData(), Number * sizeof(FVector2f));
+        bOthers |= TextureCoordinates.Write(RHICmdList, Surface->TextureCoordinates.GetData(),
+                                            Number * sizeof(FVector2f));
         bOthers |= Colors.Write(RHICmdList, Surface->Colors.GetData(), Number * sizeof(FColor));
     }
     if (bOthers && VertexFactory.IsInitialized())
@@ -204,10 +208,14 @@ void FMeshreelSceneProxy::InitVertexFactory([[maybe_unused]] FRHICommandListBase
 {
     FGeometryCacheVertexVertexFactory::FDataType Data;
     Data.PositionComponent = FVertexStreamComponent(&Positions, 0, sizeof(FVector3f), VET_Float3);
-    Data.MotionBlurDataComponent = FVertexStreamComponent(&PreviousPositions, 0, sizeof(FVector3f), VET_Float3);
-    Data.TangentBasisComponents[0] = FVertexStreamComponent(&TangentsX, 0, sizeof(FPackedNormal), VET_PackedNormal);
-    Data.TangentBasisComponents[1] = FVertexStreamComponent(&TangentsZ, 0, sizeof(FPackedNormal), VET_PackedNormal);
-    Data.TextureCoordinates.Add(FVertexStreamComponent(&TextureCoordinates, 0, sizeof(FVector2f), VET_Float2));
+    Data.MotionBlurDataComponent =
+        FVertexStreamComponent(&PreviousPositions, 0, sizeof(FVector3f), VET_Float3);
+    Data.TangentBasisComponents[0] =
+        FVertexStreamComponent(&TangentsX, 0, sizeof(FPackedNormal), VET_PackedNormal);
+    Data.TangentBasisComponents[1] =
+        FVertexStreamComponent(&TangentsZ, 0, sizeof(FPackedNormal), VET_PackedNormal);
+    Data.TextureCoordinates.Add(
+        FVertexStreamComponent(&TextureCoordinates, 0, sizeof(FVector2f), VET_Float2));
     Data.ColorComponent = FVertexStreamComponent(&Colors, 0, sizeof(FColor), VET_Color);
 #if ENGINE_MAJOR_VERSION == 5 && ENGINE_MINOR_VERSION < 4
     VertexFactory.SetData(Data);
@@ -216,7 +224,8 @@ void FMeshreelSceneProxy::InitVertexFactory([[maybe_unused]] FRHICommandListBase
 #endif
 }
 
-uint32 FMeshreelSceneProxy::ChooseLevel(const FMeshreelNodeMesh &Mesh, const FSceneView &View, uint32 Before) const
+uint32 FMeshreelSceneProxy::ChooseLevel(const FMeshreelNodeMesh &Mesh, const FSceneView &View,
+                                        uint32 Before) const
 {
     const int32 Count = Mesh.Levels.Num();
     if (Count < 2 || LodPixels <= 0.0f)
@@ -242,9 +251,11 @@ uint32 FMeshreelSceneProxy::ChooseLevel(const FMeshreelNodeMesh &Mesh, const FSc
     const float Angle = static_cast<float>(2.0 * FMath::Atan(1.0 / Projection.M[1][1]));
     mr_lod_distances Distances{};
     uint32 Level = 0;
-    const mr_status Status = mr_lod_within(Errors, static_cast<size_t>(Used), static_cast<float>(Scale), Angle,
-                                           static_cast<float>(View.UnscaledViewRect.Height()), LodPixels, &Distances);
-    if (Status != MR_STATUS_OK || mr_lod_at(&Distances, static_cast<float>(Distance), Before, &Level) != MR_STATUS_OK)
+    const mr_status Status =
+        mr_lod_within(Errors, static_cast<size_t>(Used), static_cast<float>(Scale), Angle,
+                      static_cast<float>(View.UnscaledViewRect.Height()), LodPixels, &Distances);
+    if (Status != MR_STATUS_OK ||
+        mr_lod_at(&Distances, static_cast<float>(Distance), Before, &Level) != MR_STATUS_OK)
     {
         return 0;
     }
@@ -281,8 +292,9 @@ void FMeshreelSceneProxy::GetDynamicMeshElements(const TArray<const FSceneView *
     }
 }
 
-void FMeshreelSceneProxy::AddSection(const FMeshreelNodeMesh &Mesh, const FMeshreelSection &Section, int32 ViewIndex,
-                                     const FMaterialRenderProxy *Wireframe, FMeshElementCollector &Collector) const
+void FMeshreelSceneProxy::AddSection(const FMeshreelNodeMesh &Mesh, const FMeshreelSection &Section,
+                                     int32 ViewIndex, const FMaterialRenderProxy *Wireframe,
+                                     FMeshElementCollector &Collector) const
 {
     const bool bMoves = Surface->bHasMotion && ShownInFrame == GFrameNumberRenderThread;
     const FMeshreelVertexBuffer &Motion = bMoves ? PreviousPositions : Positions;

@@ -13,14 +13,18 @@ class UMeshreelComponent;
 
 using FMeshreelSurfacePtr = TSharedPtr<const FMeshreelSurface, ESPMode::ThreadSafe>;
 
-/** A vertex buffer that is written anew each frame, with a view for shaders that fetch vertices themselves. */
+/**
+ * A vertex buffer that is written anew each frame, with a view for shaders that fetch vertices themselves.
+ */
 class FMeshreelVertexBuffer : public FVertexBuffer
 {
   public:
     /** `Format` is that of the view, whose elements have `Stride` bytes. */
     FMeshreelVertexBuffer(EPixelFormat InFormat, uint32 InStride) : Format(InFormat), Stride(InStride) {}
 
-    /** Copies the data, into a larger buffer if there is no room. Returns whether the buffer is another one. */
+    /**
+     * Copies the data, into a larger buffer if there is no room. Returns whether the buffer is another one.
+     */
     bool Write(FRHICommandListBase &RHICmdList, const void *Data, uint32 Bytes);
     FRHIShaderResourceView *GetView() const { return View; }
 
@@ -60,8 +64,9 @@ class FMeshreelSceneProxy : public FPrimitiveSceneProxy
 #else
     virtual void CreateRenderThreadResources(FRHICommandListBase &RHICmdList) override;
 #endif
-    virtual void GetDynamicMeshElements(const TArray<const FSceneView *> &Views, const FSceneViewFamily &ViewFamily,
-                                        uint32 VisibilityMap, FMeshElementCollector &Collector) const override;
+    virtual void GetDynamicMeshElements(const TArray<const FSceneView *> &Views,
+                                        const FSceneViewFamily &ViewFamily, uint32 VisibilityMap,
+                                        FMeshElementCollector &Collector) const override;
     virtual FPrimitiveViewRelevance GetViewRelevance(const FSceneView *View) const override;
     virtual bool CanBeOccluded() const override;
 

@@ -8,7 +8,8 @@ namespace
 {
 void StartJob(void *, mr_job *Job)
 {
-    UE::Tasks::Launch(TEXT("Meshreel"), [Job] { mr_job_run(Job); }, UE::Tasks::ETaskPriority::BackgroundNormal);
+    UE::Tasks::Launch(
+        TEXT("Meshreel"), [Job] { mr_job_run(Job); }, UE::Tasks::ETaskPriority::BackgroundNormal);
 }
 
 void *AllocateHeap(void *, size_t Bytes, size_t Alignment)

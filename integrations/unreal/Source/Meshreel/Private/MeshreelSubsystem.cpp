@@ -13,7 +13,10 @@ bool UMeshreelSubsystem::DoesSupportWorldType(const EWorldType::Type WorldType) 
            WorldType == EWorldType::EditorPreview || WorldType == EWorldType::GamePreview;
 }
 
-TStatId UMeshreelSubsystem::GetStatId() const { RETURN_QUICK_DECLARE_CYCLE_STAT(UMeshreelSubsystem, STATGROUP_Tickables); }
+TStatId UMeshreelSubsystem::GetStatId() const
+{
+    RETURN_QUICK_DECLARE_CYCLE_STAT(UMeshreelSubsystem, STATGROUP_Tickables);
+}
 
 void UMeshreelSubsystem::Deinitialize()
 {
@@ -41,7 +44,8 @@ bool UMeshreelSubsystem::CreatePlayer()
     mr_jobs Jobs;
     mr_allocator Allocator;
     mr_player *Handle = nullptr;
-    if (FMeshreelLibrary::IsUsable() && GetDefault<UMeshreelSettings>()->ToOptions(Options, Jobs, Allocator) &&
+    if (FMeshreelLibrary::IsUsable() &&
+        GetDefault<UMeshreelSettings>()->ToOptions(Options, Jobs, Allocator) &&
         FMeshreelLibrary::Ok(mr_player_new(&Options, &Handle), TEXT("The player of the world")))
     {
         Player.Reset(Handle);
@@ -93,7 +97,8 @@ uint64 UMeshreelSubsystem::Add(UMeshreelComponent &Component, UMeshreelAsset &As
     }
     const FFile &File = Files.FindChecked(Key);
     FEntry Entry;
-    if (!FMeshreelLibrary::Ok(mr_player_instance(Player.Get(), File.Number, &Entry.Instance), Asset.GetDisplayName()))
+    if (!FMeshreelLibrary::Ok(mr_player_instance(Player.Get(), File.Number, &Entry.Instance),
+                              Asset.GetDisplayName()))
     {
         return 0;
     }
@@ -106,8 +111,8 @@ uint64 UMeshreelSubsystem::Add(UMeshreelComponent &Component, UMeshreelAsset &As
 
 void UMeshreelSubsystem::Remove(UMeshreelComponent &Component)
 {
-    const int32 Index =
-        Entries.IndexOfByPredicate([&Component](const FEntry &Entry) { return Entry.Component == &Component; });
+    const int32 Index = Entries.IndexOfByPredicate([&Component](const FEntry &Entry)
+                                                   { return Entry.Component == &Component; });
     if (Index == INDEX_NONE)
     {
         return;
@@ -160,7 +165,8 @@ UMeshreelSubsystem::FFile *UMeshreelSubsystem::FindFile(const mr_event &Event)
     for (const FEntry &Entry : Entries)
     {
         FFile *File = Files.Find(Entry.Asset);
-        if (File != nullptr && (Event.file != 0 ? File->Number == Event.file : Entry.Instance == Event.instance))
+        if (File != nullptr &&
+            (Event.file != 0 ? File->Number == Event.file : Entry.Instance == Event.instance))
         {
             return File;
         }
@@ -239,8 +245,9 @@ void UMeshreelSubsystem::TakeEvent(const mr_event &Event)
     FString Text(UTF8_TO_TCHAR(Event.text));
     if (Event.kind == MR_EVENT_KIND_REFUSED)
     {
-        Text = FString::Printf(TEXT("%s needs %llu bytes of the heap, which has %llu left: raise HeapMegabytes"), *Name,
-                               static_cast<unsigned long long>(Event.needed), static_cast<unsigned long long>(Event.left));
+        Text = FString::Printf(
+            TEXT("%s needs %llu bytes of the heap, which has %llu left: raise HeapMegabytes"), *Name,
+            static_cast<unsigned long long>(Event.needed), static_cast<unsigned long long>(Event.left));
     }
     else if (Event.kind == MR_EVENT_KIND_NO_FRAMES)
     {
@@ -251,7 +258,8 @@ void UMeshreelSubsystem::TakeEvent(const mr_event &Event)
         File->bOpen = true;
         File->Error.Reset();
     }
-    else if (File != nullptr && (Event.kind == MR_EVENT_KIND_OPEN_FAILED || Event.kind == MR_EVENT_KIND_NO_FRAMES))
+    else if (File != nullptr &&
+             (Event.kind == MR_EVENT_KIND_OPEN_FAILED || Event.kind == MR_EVENT_KIND_NO_FRAMES))
     {
         File->Error = Text;
     }
@@ -323,7 +331,8 @@ FMeshreelStatistics UMeshreelSubsystem::GetStatistics() const
 {
     FMeshreelStatistics Out;
     mr_statistics Counters = MeshreelSized<mr_statistics>();
-    if (!Player.IsValid() || !FMeshreelLibrary::Ok(mr_player_statistics(Player.Get(), &Counters), TEXT("The player")))
+    if (!Player.IsValid() ||
+        !FMeshreelLibrary::Ok(mr_player_statistics(Player.Get(), &Counters), TEXT("The player")))
     {
         return Out;
     }

@@ -29,7 +29,8 @@ bool FMeshreelReader::Read(const mr_frame *Frame, const FMeshreelSurface *Previo
     Current.Reset();
     // `Previous` must be what was read last; otherwise nothing is known of the moment before.
     const bool bKnown = Previous != nullptr && Previous->TrianglesNumber == TrianglesNumber &&
-                        Previous->AttributesNumber == AttributesNumber && Previous->Nodes.Num() == Before.Num();
+                        Previous->AttributesNumber == AttributesNumber &&
+                        Previous->Nodes.Num() == Before.Num();
     if (!bKnown)
     {
         Before.Reset();
@@ -125,8 +126,7 @@ bool FMeshreelReader::Visible(const mr_frame *Frame, FMeshreelSurface &Out)
         }
         FNodeState State;
         State.Mesh = MeshreelSized<mr_mesh_state>();
-        if (!Ok(mr_frame_mesh(Frame, Node, &State.Mesh)) ||
-            !Ok(mr_frame_world(Frame, Node, State.World)))
+        if (!Ok(mr_frame_mesh(Frame, Node, &State.Mesh)) || !Ok(mr_frame_world(Frame, Node, State.World)))
         {
             return false;
         }
@@ -151,8 +151,10 @@ bool FMeshreelReader::Visible(const mr_frame *Frame, FMeshreelSurface &Out)
     return true;
 }
 
-/** Whether a node has the same vertices and triangles, in the same place of the buffers, as in the moment before. */
-bool FMeshreelReader::IsSameNode(int32 Index, const FMeshreelSurface *Previous, const FMeshreelSurface &Out) const
+/** Whether a node has the same vertices and triangles, in the same place of the buffers, as in the moment
+ * before. */
+bool FMeshreelReader::IsSameNode(int32 Index, const FMeshreelSurface *Previous,
+                                 const FMeshreelSurface &Out) const
 {
     return Previous != nullptr && Before.IsValidIndex(Index) && Before[Index] == Current[Index] &&
            Previous->Nodes[Index].FirstVertex == Out.Nodes[Index].FirstVertex;
@@ -162,7 +164,8 @@ bool FMeshreelReader::IsSameNode(int32 Index, const FMeshreelSurface *Previous, 
 bool FMeshreelReader::StandsAsBefore(int32 Index) const
 {
     const mr_mesh_state &Now = States[Index].Mesh, &Then = StatesBefore[Index].Mesh;
-    const bool bSameMoment = Now.frames[0] == Then.frames[0] && Now.frames[1] == Then.frames[1] && Now.blend == Then.blend;
+    const bool bSameMoment =
+        Now.frames[0] == Then.frames[0] && Now.frames[1] == Then.frames[1] && Now.blend == Then.blend;
     const bool bStatic = Now.fluid == 0 && Now.moves == 0 && Now.normals != 1 && Now.tangents != 1;
     return (bSameMoment || bStatic) &&
            FMemory::Memcmp(States[Index].World, StatesBefore[Index].World, sizeof(States[Index].World)) == 0;
@@ -219,8 +222,8 @@ bool FMeshreelReader::Vertices(const mr_frame *Frame, int32 Index, const FMeshre
     return Directions(Frame, Index, Transform, Out);
 }
 
-bool FMeshreelReader::Directions(const mr_frame *Frame, int32 Index, const FMeshreelVertexTransform &Transform,
-                                 FMeshreelSurface &Out)
+bool FMeshreelReader::Directions(const mr_frame *Frame, int32 Index,
+                                 const FMeshreelVertexTransform &Transform, FMeshreelSurface &Out)
 {
     const FMeshreelNodeMesh &Mesh = Out.Nodes[Index];
     const mr_mesh_state &State = States[Index].Mesh;
@@ -232,8 +235,9 @@ bool FMeshreelReader::Directions(const mr_frame *Frame, int32 Index, const FMesh
     const bool bTangents = State.tangents != 0;
     Tangents.SetNumUninitialized(4 * Number);
     const mr_status Status =
-        bTangents ? mr_frame_directions(Frame, Mesh.Node, Values.GetData(), Tangents.GetData(), size_t(Number))
-                  : mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_NORMAL, 0, Values.GetData(), 3 * size_t(Number));
+        bTangents
+            ? mr_frame_directions(Frame, Mesh.Node, Values.GetData(), Tangents.GetData(), size_t(Number))
+            : mr_frame_floats(Frame, Mesh.Node, MR_CHANNEL_NORMAL, 0, Values.GetData(), 3 * size_t(Number));
     if (!Ok(Status))
     {
         return false;
@@ -286,7 +290,8 @@ bool FMeshreelReader::Attributes(const mr_frame *Frame, int32 Index, FMeshreelSu
     const mr_attribute Colour{MR_CHANNEL_COLOUR, 0, MR_FORMAT_U8X4, 0};
     const mr_vertex_layout Layout{&Colour, 1, 4};
     Bytes.SetNumUninitialized(4 * Number);
-    if (!Ok(mr_frame_write(Frame, Mesh.Node, &Layout, 0, Mesh.NumVertices, Bytes.GetData(), size_t(Bytes.Num()))))
+    if (!Ok(mr_frame_write(Frame, Mesh.Node, &Layout, 0, Mesh.NumVertices, Bytes.GetData(),
+                           size_t(Bytes.Num()))))
     {
         return false;
     }
@@ -360,7 +365,8 @@ bool FMeshreelReader::Level(const mr_frame *Frame, int32 Index, uint32 Number, F
         const mr_range &Range = Ranges[static_cast<int32>(Material)];
         if (Range.count > 0)
         {
-            Level.Sections.Add({uint32(First) + Range.first, Range.count / 3, MaterialIndex(State.mesh, Material)});
+            Level.Sections.Add(
+                {uint32(First) + Range.first, Range.count / 3, MaterialIndex(State.mesh, Material)});
         }
     }
     if (Number > 0 && State.materials == 0)
@@ -388,7 +394,8 @@ bool FMeshreelReader::VisibleTriangles(const mr_frame *Frame, int32 Index, FMesh
             return false;
         }
         Ranges.SetNumUninitialized(static_cast<int32>(Count));
-        if (Count > 0 && !Ok(mr_frame_visible_ranges(Frame, Mesh.Node, Asked, Ranges.GetData(), Count, &Count)))
+        if (Count > 0 &&
+            !Ok(mr_frame_visible_ranges(Frame, Mesh.Node, Asked, Ranges.GetData(), Count, &Count)))
         {
             return false;
         }
@@ -396,7 +403,8 @@ bool FMeshreelReader::VisibleTriangles(const mr_frame *Frame, int32 Index, FMesh
         {
             if (Range.count > 0)
             {
-                Level.Sections.Add({First + Range.first, Range.count / 3, MaterialIndex(State.mesh, Material)});
+                Level.Sections.Add(
+                    {First + Range.first, Range.count / 3, MaterialIndex(State.mesh, Material)});
             }
         }
     }

@@ -1,7 +1,8 @@
 // Clips of meshreel as the compressed data of animation sequences, beside the engine's own codecs.
 //
-// Compressing runs the program `meshreel` in the editor: the animation is written as a .glb file, whose joints carry the
-// numbers of their tracks, and the compiled clip becomes the sequence's data. Playing needs the library alone.
+// Compressing runs the program `meshreel` in the editor: the animation is written as a .glb file, whose
+// joints carry the numbers of their tracks, and the compiled clip becomes the sequence's data. Playing needs
+// the library alone.
 #pragma once
 
 #include "CoreMinimal.h"
@@ -61,8 +62,9 @@ class MESHREEL_API UMeshreelBoneCompressionCodec : public UAnimBoneCompressionCo
     virtual void ByteSwapOut(ICompressedAnimData &, TArrayView<uint8>, FMemoryWriter &) const override {}
 
     using UAnimBoneCompressionCodec::DecompressPose;
-    virtual void DecompressPose(FAnimSequenceDecompressionContext &DecompContext, const BoneTrackArray &RotationPairs,
-                                const BoneTrackArray &TranslationPairs, const BoneTrackArray &ScalePairs,
+    virtual void DecompressPose(FAnimSequenceDecompressionContext &DecompContext,
+                                const BoneTrackArray &RotationPairs, const BoneTrackArray &TranslationPairs,
+                                const BoneTrackArray &ScalePairs,
                                 TArrayView<FTransform> &OutAtoms) const override;
     virtual void DecompressBone(FAnimSequenceDecompressionContext &DecompContext, int32 TrackIndex,
                                 FTransform &OutAtom) const override;

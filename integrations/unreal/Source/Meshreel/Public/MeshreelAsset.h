@@ -106,8 +106,9 @@ class MESHREEL_API UMeshreelAsset : public UObject
 
   public:
     /**
-     * The file to stream from, absolute or relative to the project's content folder. Empty: the asset contains the
-     * bytes. Files that are streamed must be packaged: add their folder to "Additional Non-Asset Directories".
+     * The file to stream from, absolute or relative to the project's content folder. Empty: the asset
+     * contains the bytes. Files that are streamed must be packaged: add their folder to "Additional Non-Asset
+     * Directories".
      */
     UPROPERTY(EditAnywhere, Category = "meshreel")
     FFilePath File;
@@ -140,7 +141,8 @@ class MESHREEL_API UMeshreelAsset : public UObject
     FString CompileOptions;
 #endif
 
-    /** Replaces the bytes, reads the properties, and tells players. Returns false if they are not a .reel file. */
+    /** Replaces the bytes, reads the properties, and tells players. Returns false if they are not a .reel
+     * file. */
     bool SetBytes(TArrayView<const uint8> InBytes);
 
     /** Streams from a path from now on; the asset contains no bytes any more. */
@@ -157,7 +159,8 @@ class MESHREEL_API UMeshreelAsset : public UObject
     /** The name that messages give the file. */
     FString GetDisplayName() const;
 
-    /** Opens the file, or returns the one that is open; null, with an error in the log, if it cannot be opened. */
+    /** Opens the file, or returns the one that is open; null, with an error in the log, if it cannot be
+     * opened. */
     FMeshreelOpenFilePtr Open();
 
     /** The conversion of axes, for an open file. */

@@ -1,8 +1,9 @@
 // From the axes and units of a file to those of Unreal Engine, and back.
 //
-// Files are right-handed, usually with y up; Unreal is left-handed, with z up, in centimetres. With y up, y and z are
-// swapped; with z up, y is mirrored. Both change the handedness of the axes, so that the shape itself is not mirrored:
-// seen from outside, triangles stay counter-clockwise, as Unreal wants them, and indices are not reordered.
+// Files are right-handed, usually with y up; Unreal is left-handed, with z up, in centimetres. With y up, y
+// and z are swapped; with z up, y is mirrored. Both change the handedness of the axes, so that the shape
+// itself is not mirrored: seen from outside, triangles stay counter-clockwise, as Unreal wants them, and
+// indices are not reordered.
 #pragma once
 
 #include "CoreMinimal.h"
@@ -46,7 +47,8 @@ struct MESHREEL_API FMeshreelVertexTransform
     FVector3f Normal(const float *Xyz) const;
     /** A unit vector along surfaces. */
     FVector3f Tangent(const float *Xyz) const;
-    /** The factor for the sign of bitangents: -1, as the axes change their handedness, or 1 for mirroring nodes. */
+    /** The factor for the sign of bitangents: -1, as the axes change their handedness, or 1 for mirroring
+     * nodes. */
     float BitangentSign() const { return Sign; }
     /** The largest factor by which lengths grow, without the unit. */
     float LargestScale() const { return Largest; }

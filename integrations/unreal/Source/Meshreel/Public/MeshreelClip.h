@@ -29,7 +29,9 @@ class MESHREEL_API FMeshreelClip
     bool Pose(double Seconds, bool bLoop, bool bStep, TArray<FTransform> &Out) const;
     /** The parent-relative transform of one joint. */
     bool Joint(int32 Number, double Seconds, bool bLoop, bool bStep, FTransform &Out) const;
-    /** The motion of a joint along the ground, and its rotation about the vertical, from one time to another. */
+    /**
+     * The motion of a joint along the ground, and its rotation about the vertical, from one time to another.
+     */
     bool RootMotion(int32 Number, double From, double To, bool bLoop, FTransform &Out) const;
     /** The names of the markers that a step passes, in the order in which it passes them. */
     bool Markers(double From, double To, bool bLoop, TArray<FName> &Out) const;

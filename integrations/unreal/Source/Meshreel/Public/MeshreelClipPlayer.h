@@ -14,8 +14,8 @@ DECLARE_DYNAMIC_MULTICAST_DELEGATE_TwoParams(FMeshreelMarker, UMeshreelClipPlaye
 DECLARE_DYNAMIC_MULTICAST_DELEGATE_OneParam(FMeshreelClipEnded, UMeshreelClipPlayer *, Player);
 
 /**
- * Plays clips on the poseable mesh of the same actor: joints move the bones that have their names. For animation
- * graphs, compress the sequence with the codec "meshreel" instead.
+ * Plays clips on the poseable mesh of the same actor: joints move the bones that have their names. For
+ * animation graphs, compress the sequence with the codec "meshreel" instead.
  */
 UCLASS(ClassGroup = (Animation), meta = (BlueprintSpawnableComponent))
 class MESHREEL_API UMeshreelClipPlayer : public UActorComponent
@@ -86,7 +86,8 @@ class MESHREEL_API UMeshreelClipPlayer : public UActorComponent
     void GetPose(TArray<FName> &Joints, TArray<FTransform> &Transforms) const;
 
     virtual void BeginPlay() override;
-    virtual void TickComponent(float DeltaTime, ELevelTick TickType, FActorComponentTickFunction *ThisTickFunction) override;
+    virtual void TickComponent(float DeltaTime, ELevelTick TickType,
+                               FActorComponentTickFunction *ThisTickFunction) override;
 
   private:
     void Advance(double Seconds);

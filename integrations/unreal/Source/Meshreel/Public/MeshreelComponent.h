@@ -38,11 +38,13 @@ enum class EMeshreelFrameStep : uint8
 DECLARE_DYNAMIC_MULTICAST_DELEGATE_OneParam(FMeshreelReady, UMeshreelComponent *, Component);
 DECLARE_DYNAMIC_MULTICAST_DELEGATE_OneParam(FMeshreelEnded, UMeshreelComponent *, Component);
 DECLARE_DYNAMIC_MULTICAST_DELEGATE_OneParam(FMeshreelReplaced, UMeshreelComponent *, Component);
-DECLARE_DYNAMIC_MULTICAST_DELEGATE_TwoParams(FMeshreelFailed, UMeshreelComponent *, Component, const FString &, Error);
+DECLARE_DYNAMIC_MULTICAST_DELEGATE_TwoParams(FMeshreelFailed, UMeshreelComponent *, Component,
+                                             const FString &, Error);
 
 /**
- * Plays a .reel file: all its visible meshes, with their materials, in the space of the component. Until the file is
- * open nothing is shown; then the first frame, unless told to play. Commands take effect with the next tick.
+ * Plays a .reel file: all its visible meshes, with their materials, in the space of the component. Until the
+ * file is open nothing is shown; then the first frame, unless told to play. Commands take effect with the
+ * next tick.
  */
 UCLASS(ClassGroup = (Rendering), meta = (BlueprintSpawnableComponent), hidecategories = (Object, LOD))
 class MESHREEL_API UMeshreelComponent : public UMeshComponent
@@ -72,7 +74,9 @@ class MESHREEL_API UMeshreelComponent : public UMeshComponent
     UPROPERTY(EditAnywhere, BlueprintReadWrite, Category = "meshreel", meta = (ClampMin = "0"))
     double StartSeconds = 0.0;
 
-    /** A level of detail is shown where its error covers at most this many pixels. 0: always the mesh itself. */
+    /**
+     * A level of detail is shown where its error is at most this many pixels. 0: the mesh itself.
+     */
     UPROPERTY(EditAnywhere, BlueprintReadWrite, Category = "meshreel", meta = (ClampMin = "0"))
     float LodPixels = 1.0f;
 
@@ -198,7 +202,8 @@ class MESHREEL_API UMeshreelComponent : public UMeshComponent
     UFUNCTION(BlueprintPure, Category = "meshreel")
     TArray<FString> GetNodePaths() const;
 
-    /** The transform of a node in the space of the component, to attach things. False if it is not there (yet). */
+    /** The transform of a node in the space of the component, to attach things. False if it is not there
+     * (yet). */
     UFUNCTION(BlueprintPure, Category = "meshreel")
     bool GetNodeTransform(int32 Node, FTransform &Transform) const;
 

@@ -1,5 +1,6 @@
-// .reel files as geometry caches, for Sequencer and Movie Render Queue: frames are decoded at the moment they are asked
-// for, so none is ever late. A track decodes its own frames; the file is open once for all tracks of an asset.
+// .reel files as geometry caches, for Sequencer and Movie Render Queue: frames are decoded at the moment they
+// are asked for, so none is ever late. A track decodes its own frames; the file is open once for all tracks
+// of an asset.
 #pragma once
 
 #include "CoreMinimal.h"
@@ -92,7 +93,8 @@ class MESHREEL_API UMeshreelGeometryCacheTrack : public UGeometryCacheTrack
     FCriticalSection Section;
 };
 
-/** A geometry cache component whose renderer takes its meshes from meshreel tracks. Sequencer animates it as any other. */
+/** A geometry cache component whose renderer takes its meshes from meshreel tracks. Sequencer animates it as
+ * any other. */
 UCLASS(ClassGroup = (Rendering), meta = (BlueprintSpawnableComponent), hidecategories = (Object, LOD))
 class MESHREEL_API UMeshreelGeometryCacheComponent : public UGeometryCacheComponent
 {
@@ -103,7 +105,8 @@ class MESHREEL_API UMeshreelGeometryCacheComponent : public UGeometryCacheCompon
     UFUNCTION(BlueprintCallable, Category = "meshreel")
     bool SetAsset(UMeshreelAsset *Asset);
 
-    /** Creates a geometry cache with one track for each node that has a mesh. Null if the file cannot be opened. */
+    /** Creates a geometry cache with one track for each node that has a mesh. Null if the file cannot be
+     * opened. */
     static UGeometryCache *CreateCache(UMeshreelAsset &Asset, UObject *Outer, FName Name);
 
     virtual FPrimitiveSceneProxy *CreateSceneProxy() override;

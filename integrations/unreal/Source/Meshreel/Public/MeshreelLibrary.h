@@ -27,8 +27,8 @@ using FMeshreelFrame = TUniquePtr<mr_frame, TMeshreelFree<mr_frame_free>>;
 struct MESHREEL_API FMeshreelLibrary
 {
     /**
-     * Whether the library fits the header that the plugin was compiled with. Says once, as an error, what is wrong;
-     * no other function of the library may be called if it does not fit.
+     * Whether the library fits the header that the plugin was compiled with. Says once, as an error, what is
+     * wrong; no other function of the library may be called if it does not fit.
      */
     static bool IsUsable();
 

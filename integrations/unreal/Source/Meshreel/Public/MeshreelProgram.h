@@ -12,13 +12,16 @@ struct FMeshreelCompile
     FString Output;
     /** More options, as on the command line. */
     FString Options;
-    /** Called every tenth of a second with what the program has printed so far; returns false to end the program. Optional. */
+    /** Called every tenth of a second with what the program has printed so far; returns false to end the
+     * program. Optional. */
     TFunction<bool(const FString &)> Progress;
 };
 
 struct MESHREEL_API FMeshreelProgram
 {
-    /** The path of the program: of the settings, in the plugin, or its name alone, which the system looks up. */
+    /**
+     * The path of the program: of the settings, in the plugin, or its name alone, which the system looks up.
+     */
     static FString Find();
 
     /** Compiles a file. Returns false, with the program's message, if that fails. Any thread may call it. */

@@ -6,7 +6,9 @@
 #include "MeshreelLibrary.h"
 #include "MeshreelSettings.generated.h"
 
-/** Project settings, "Plugins", "meshreel". Each world with a .reel file has one player with these options. */
+/**
+ * Project settings, "Plugins", "meshreel". Each world with a .reel file has one player with these options.
+ */
 UCLASS(Config = Game, DefaultConfig, meta = (DisplayName = "meshreel"))
 class MESHREEL_API UMeshreelSettings : public UDeveloperSettings
 {
@@ -33,7 +35,8 @@ class MESHREEL_API UMeshreelSettings : public UDeveloperSettings
     UPROPERTY(Config, EditAnywhere, Category = "Threads", meta = (ClampMin = "1"))
     int32 ReadThreads = 2;
 
-    /** Read and decode within the tick: no frame is ever late, as offline renders want it, but ticks take longer. */
+    /** Read and decode within the tick: no frame is ever late, as offline renders want it, but ticks take
+     * longer. */
     UPROPERTY(Config, EditAnywhere, Category = "Threads")
     bool bDecodeInTick = false;
 
@@ -45,7 +48,8 @@ class MESHREEL_API UMeshreelSettings : public UDeveloperSettings
     UPROPERTY(Config, EditAnywhere, Category = "Streaming")
     bool bWatchFiles = true;
 
-    /** The program `meshreel`, for imports. Empty: the one in the plugin's folder or, without one, that in the PATH. */
+    /** The program `meshreel`, for imports. Empty: the one in the plugin's folder or, without one, that in
+     * the PATH. */
     UPROPERTY(Config, EditAnywhere, Category = "Import")
     FFilePath Program;
 

@@ -61,7 +61,8 @@ class MESHREEL_API UMeshreelSubsystem : public UTickableWorldSubsystem
     UFUNCTION(BlueprintPure, Category = "meshreel")
     FMeshreelStatistics GetStatistics() const;
 
-    /** Opens the asset's file, if it is not open, and adds an instance for the component. Returns its number or 0. */
+    /** Opens the asset's file, if it is not open, and adds an instance for the component. Returns its number
+     * or 0. */
     uint64 Add(UMeshreelComponent &Component, UMeshreelAsset &Asset);
     /** Ends the instance of a component, and closes the file if it was the last one. */
     void Remove(UMeshreelComponent &Component);

@@ -1,5 +1,5 @@
-// The vertices, triangles and sections of one moment of a file, in the space of the component, as the renderer takes
-// them: all visible nodes in one set of buffers.
+// The vertices, triangles and sections of one moment of a file, in the space of the component, as the
+// renderer takes them: all visible nodes in one set of buffers.
 #pragma once
 
 #include "CoreMinimal.h"
@@ -41,7 +41,9 @@ struct FMeshreelNodeMesh
 struct MESHREEL_API FMeshreelSurface
 {
     TArray<FVector3f> Positions;
-    /** Positions of the moment before; the same as `Positions` if the vertices are not those of that moment. */
+    /**
+     * Positions of the moment before; the same as `Positions` if the vertices are not those of that moment.
+     */
     TArray<FVector3f> PreviousPositions;
     TArray<FPackedNormal> TangentsX;
     /** w is the sign of the bitangent. */
@@ -80,12 +82,14 @@ class MESHREEL_API FMeshreelReader
     void Reset(FMeshreelReading InReading);
 
     /**
-     * Reads a frame into `Out`; `Previous` is the surface of the moment before, or null. Returns false, and logs why,
-     * if the library refuses a value; `Out` is then to be thrown away.
+     * Reads a frame into `Out`; `Previous` is the surface of the moment before, or null. Returns false, and
+     * logs why, if the library refuses a value; `Out` is then to be thrown away.
      */
-    bool Read(const mr_frame *Frame, const FMeshreelSurface *Previous, const FString &File, FMeshreelSurface &Out);
+    bool Read(const mr_frame *Frame, const FMeshreelSurface *Previous, const FString &File,
+              FMeshreelSurface &Out);
 
-    /** As `Read`, for the mesh of one node, also where it is not visible. Without nodes if it has no triangles. */
+    /** As `Read`, for the mesh of one node, also where it is not visible. Without nodes if it has no
+     * triangles. */
     bool ReadNode(const mr_frame *Frame, uint32 Node, const FString &File, FMeshreelSurface &Out);
 
   private:
@@ -111,10 +115,12 @@ class MESHREEL_API FMeshreelReader
 
     bool Fill(const mr_frame *Frame, const FMeshreelSurface *Previous, FMeshreelSurface &Out);
     bool Visible(const mr_frame *Frame, FMeshreelSurface &Out);
-    bool Vertices(const mr_frame *Frame, int32 Index, const FMeshreelSurface *Previous, FMeshreelSurface &Out);
+    bool Vertices(const mr_frame *Frame, int32 Index, const FMeshreelSurface *Previous,
+                  FMeshreelSurface &Out);
     bool IsSameNode(int32 Index, const FMeshreelSurface *Previous, const FMeshreelSurface &Out) const;
     bool StandsAsBefore(int32 Index) const;
-    bool Directions(const mr_frame *Frame, int32 Index, const FMeshreelVertexTransform &Transform, FMeshreelSurface &Out);
+    bool Directions(const mr_frame *Frame, int32 Index, const FMeshreelVertexTransform &Transform,
+                    FMeshreelSurface &Out);
     bool Attributes(const mr_frame *Frame, int32 Index, FMeshreelSurface &Out);
     bool Triangles(const mr_frame *Frame, int32 Index, FMeshreelSurface &Out);
     bool Level(const mr_frame *Frame, int32 Index, uint32 Number, FMeshreelSurface &Out);

@@ -50,7 +50,8 @@ void FMeshreelAssetActions::GetActions(const TArray<UObject *> &InObjects, FMenu
     };
     MenuBuilder.AddMenuEntry(
         LOCTEXT("CreateCache", "Create Geometry Cache"),
-        LOCTEXT("CreateCacheHint", "Creates a geometry cache beside the asset, for Sequencer and Movie Render Queue"),
+        LOCTEXT("CreateCacheHint",
+                "Creates a geometry cache beside the asset, for Sequencer and Movie Render Queue"),
         FSlateIcon(), FUIAction(FExecuteAction::CreateLambda(Create)));
 }
 
@@ -66,8 +67,8 @@ int32 FMeshreelAssetActions::CreateGeometryCaches(const TArray<UObject *> &Objec
         }
         const FString Path = Asset->GetOutermost()->GetName() + TEXT("_Cache");
         UPackage *Package = CreatePackage(*Path);
-        UGeometryCache *Cache =
-            UMeshreelGeometryCacheComponent::CreateCache(*Asset, Package, FName(*(Asset->GetName() + TEXT("_Cache"))));
+        UGeometryCache *Cache = UMeshreelGeometryCacheComponent::CreateCache(
+            *Asset, Package, FName(*(Asset->GetName() + TEXT("_Cache"))));
         if (Cache != nullptr)
         {
             Cache->SetFlags(RF_Public | RF_Standalone);

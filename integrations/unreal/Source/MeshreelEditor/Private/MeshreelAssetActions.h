@@ -17,6 +17,8 @@ class FMeshreelAssetActions : public FAssetTypeActions_Base
     virtual bool HasActions(const TArray<UObject *> &) const override { return true; }
     virtual void GetActions(const TArray<UObject *> &InObjects, FMenuBuilder &MenuBuilder) override;
 
-    /** Creates a geometry cache beside each asset, for `UMeshreelGeometryCacheComponent`. Returns how many. */
+    /**
+     * Creates a geometry cache beside each asset, for `UMeshreelGeometryCacheComponent`. Returns how many.
+     */
     static int32 CreateGeometryCaches(const TArray<UObject *> &Objects);
 };

@@ -15,7 +15,9 @@ class FMeshreelEditorModule : public IModuleInterface
         UThumbnailManager::Get().RegisterCustomRenderer(UMeshreelAsset::StaticClass(),
                                                         UMeshreelThumbnailRenderer::StaticClass());
         Actions = MakeShared<FMeshreelAssetActions>();
-        FModuleManager::LoadModuleChecked<FAssetToolsModule>("AssetTools").Get().RegisterAssetTypeActions(Actions.ToSharedRef());
+        FModuleManager::LoadModuleChecked<FAssetToolsModule>("AssetTools")
+            .Get()
+            .RegisterAssetTypeActions(Actions.ToSharedRef());
     }
 
     virtual void ShutdownModule() override

@@ -39,8 +39,8 @@ bool UMeshreelFactory::NeedsCompile(const FString &Filename)
 bool UMeshreelFactory::FactoryCanImport(const FString &Filename)
 {
     const FString Extension = FPaths::GetExtension(Filename).ToLower();
-    for (const TCHAR *Each : {TEXT("reel"), TEXT("abc"), TEXT("usd"), TEXT("usda"), TEXT("usdc"), TEXT("usdz"),
-                              TEXT("glb"), TEXT("bvh")})
+    for (const TCHAR *Each : {TEXT("reel"), TEXT("abc"), TEXT("usd"), TEXT("usda"), TEXT("usdc"),
+                              TEXT("usdz"), TEXT("glb"), TEXT("bvh")})
     {
         if (Extension == Each)
         {
@@ -69,9 +69,9 @@ bool UMeshreelFactory::AskOptions(const FString &Filename)
     return true;
 }
 
-UObject *UMeshreelFactory::FactoryCreateFile(UClass *InClass, UObject *InParent, FName InName, EObjectFlags Flags,
-                                             const FString &Filename, const TCHAR *, FFeedbackContext *Warn,
-                                             bool &bOutOperationCanceled)
+UObject *UMeshreelFactory::FactoryCreateFile(UClass *InClass, UObject *InParent, FName InName,
+                                             EObjectFlags Flags, const FString &Filename, const TCHAR *,
+                                             FFeedbackContext *Warn, bool &bOutOperationCanceled)
 {
     bOutOperationCanceled = false;
     if (!AskOptions(Filename))
@@ -124,8 +124,8 @@ bool UMeshreelFactory::Compile(const FString &Filename, const FString &Output, c
     return bCompiled;
 }
 
-bool UMeshreelFactory::Import(UMeshreelAsset &Asset, const FString &Filename, const FString &Arguments, bool bStream,
-                              bool &bOutCanceled)
+bool UMeshreelFactory::Import(UMeshreelAsset &Asset, const FString &Filename, const FString &Arguments,
+                              bool bStream, bool &bOutCanceled)
 {
     const bool bCompiles = NeedsCompile(Filename);
     FString Reel = Filename;

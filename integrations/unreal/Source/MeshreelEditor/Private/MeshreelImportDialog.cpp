@@ -15,7 +15,8 @@
 
 bool FMeshreelImportDialog::Show(UMeshreelImportOptions &Options, const FString &Filename)
 {
-    FPropertyEditorModule &Editor = FModuleManager::LoadModuleChecked<FPropertyEditorModule>("PropertyEditor");
+    FPropertyEditorModule &Editor =
+        FModuleManager::LoadModuleChecked<FPropertyEditorModule>("PropertyEditor");
     FDetailsViewArgs Arguments;
     Arguments.bAllowSearch = false;
     Arguments.NameAreaSettings = FDetailsViewArgs::HideNameArea;
@@ -36,16 +37,19 @@ bool FMeshreelImportDialog::Show(UMeshreelImportOptions &Options, const FString 
         return FReply::Handled();
     };
     Window->SetContent(
-        SNew(SVerticalBox) +
-        SVerticalBox::Slot().FillHeight(1.0f)[Details] +
-        SVerticalBox::Slot().AutoHeight().HAlign(HAlign_Right).Padding(8.0f)
-            [SNew(SUniformGridPanel).SlotPadding(4.0f) +
-             SUniformGridPanel::Slot(0, 0)[SNew(SButton)
-                                               .Text(LOCTEXT("Confirm", "Import"))
-                                               .OnClicked_Lambda([&Close] { return Close(true); })] +
-             SUniformGridPanel::Slot(1, 0)[SNew(SButton)
-                                               .Text(LOCTEXT("Cancel", "Cancel"))
-                                               .OnClicked_Lambda([&Close] { return Close(false); })]]);
+        SNew(SVerticalBox) + SVerticalBox::Slot().FillHeight(1.0f)[Details] +
+        SVerticalBox::Slot()
+            .AutoHeight()
+            .HAlign(HAlign_Right)
+            .Padding(
+                8.0f)[SNew(SUniformGridPanel).SlotPadding(4.0f) +
+                      SUniformGridPanel::Slot(0, 0)[SNew(SButton)
+                                                        .Text(LOCTEXT("Confirm", "Import"))
+                                                        .OnClicked_Lambda([&Close] { return Close(true); })] +
+                      SUniformGridPanel::Slot(1,
+                                              0)[SNew(SButton)
+                                                     .Text(LOCTEXT("Cancel", "Cancel"))
+                                                     .OnClicked_Lambda([&Close] { return Close(false); })]]);
     FSlateApplication::Get().AddModalWindow(Window, FSlateApplication::Get().GetActiveTopLevelWindow());
     return bConfirmed;
 }

@@ -32,11 +32,13 @@ void FMeshreelThumbnailScene::SetAsset(UMeshreelAsset *Asset)
     Component->MarkRenderStateDirty();
 }
 
-void FMeshreelThumbnailScene::GetViewMatrixParameters(const float InFOVDegrees, FVector &OutOrigin, float &OutOrbitPitch,
-                                                      float &OutOrbitYaw, float &OutOrbitZoom) const
+void FMeshreelThumbnailScene::GetViewMatrixParameters(const float InFOVDegrees, FVector &OutOrigin,
+                                                      float &OutOrbitPitch, float &OutOrbitYaw,
+                                                      float &OutOrbitZoom) const
 {
     const double HalfAngle = FMath::DegreesToRadians(static_cast<double>(InFOVDegrees)) * 0.5;
-    const USceneThumbnailInfo *Info = USceneThumbnailInfo::StaticClass()->GetDefaultObject<USceneThumbnailInfo>();
+    const USceneThumbnailInfo *Info =
+        USceneThumbnailInfo::StaticClass()->GetDefaultObject<USceneThumbnailInfo>();
     const double Radius = FMath::Max(Component->Bounds.SphereRadius * 1.05, 1.0);
     OutOrigin = -Component->Bounds.Origin;
     OutOrbitPitch = Info->OrbitPitch;
@@ -63,9 +65,10 @@ void UMeshreelThumbnailRenderer::Draw(UObject *Object, int32 X, int32 Y, uint32 
         Scene = MakeUnique<FMeshreelThumbnailScene>();
     }
     Scene->SetAsset(Asset);
-    FSceneViewFamilyContext Family(FSceneViewFamily::ConstructionValues(Viewport, Scene->GetScene(), FEngineShowFlags(ESFIM_Game))
-                                       .SetTime(UThumbnailRenderer::GetTime())
-                                       .SetAdditionalViewFamily(bAdditionalViewFamily));
+    FSceneViewFamilyContext Family(
+        FSceneViewFamily::ConstructionValues(Viewport, Scene->GetScene(), FEngineShowFlags(ESFIM_Game))
+            .SetTime(UThumbnailRenderer::GetTime())
+            .SetAdditionalViewFamily(bAdditionalViewFamily));
     Family.EngineShowFlags.DisableAdvancedFeatures();
     Family.EngineShowFlags.MotionBlur = 0;
     RenderViewFamily(Canvas, &Family, Scene->CreateView(&Family, X, Y, Width, Height));

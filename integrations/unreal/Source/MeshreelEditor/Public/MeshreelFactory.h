@@ -39,5 +39,6 @@ class MESHREELEDITOR_API UMeshreelFactory : public UFactory, public FReimportHan
     /** Fills an asset from a file. */
     bool Import(UMeshreelAsset &Asset, const FString &Filename, const FString &Arguments, bool bStream,
                 bool &bOutCanceled);
-    bool Compile(const FString &Filename, const FString &Output, const FString &Arguments, bool &bOutCanceled);
+    bool Compile(const FString &Filename, const FString &Output, const FString &Arguments,
+                 bool &bOutCanceled);
 };

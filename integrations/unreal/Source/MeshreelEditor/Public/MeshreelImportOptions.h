@@ -35,7 +35,9 @@ class MESHREELEDITOR_API UMeshreelImportOptions : public UObject
     GENERATED_BODY()
 
   public:
-    /** The largest error: a percentage of each mesh's size (0.01%) or a length (0.5mm). Empty: the default. */
+    /**
+     * The largest error: a percentage of each mesh's size (0.01%) or a length (0.5mm). Empty: the default.
+     */
     UPROPERTY(EditAnywhere, Config, Category = "Promise")
     FString Tolerance = TEXT("0.01%");
 
@@ -76,7 +78,8 @@ class MESHREELEDITOR_API UMeshreelImportOptions : public UObject
     UPROPERTY(EditAnywhere, Config, AdvancedDisplay, Category = "Content")
     FString MoreOptions;
 
-    /** Leave the compiled file beside the source, and stream it from there, instead of storing it in the asset. */
+    /** Leave the compiled file beside the source, and stream it from there, instead of storing it in the
+     * asset. */
     UPROPERTY(EditAnywhere, Config, Category = "Storage")
     bool bStream = false;
 

@@ -1,5 +1,5 @@
-// The library meshreel_c, as the archives of its releases contain it: the header in `include`, the library of each
-// platform in `lib/TARGET`. `README.md` says which archive goes where.
+// The library meshreel_c, as the archives of its releases contain it: the header in `include`, the library of
+// each platform in `lib/TARGET`. `README.md` says which archive goes where.
 
 using System.IO;
 using UnrealBuildTool;
@@ -13,7 +13,7 @@ public class MeshreelLibrary : ModuleRules
         string Lib = Path.Combine(ModuleDirectory, "lib");
         if (Target.Platform == UnrealTargetPlatform.Win64)
         {
-            // Loaded by the module when it starts, so that a missing or older library is a message and not a crash.
+            // Loaded by the module when it starts: a missing or older library is a message then, and no crash.
             string Folder = Path.Combine(Lib, "x86_64-pc-windows-msvc");
             PublicAdditionalLibraries.Add(Path.Combine(Folder, "meshreel_c.dll.lib"));
             PublicDelayLoadDLLs.Add("meshreel_c.dll");

@@ -83,8 +83,12 @@ class UAnimBoneCompressionCodec : public UObject
     virtual TUniquePtr<ICompressedAnimData> AllocateAnimData() const = 0;
     virtual void ByteSwapIn(ICompressedAnimData &, TArrayView<uint8>, FMemoryReader &) const = 0;
     virtual void ByteSwapOut(ICompressedAnimData &, TArrayView<uint8>, FMemoryWriter &) const = 0;
-    virtual void DecompressPose(FAnimSequenceDecompressionContext &, const UE::Anim::FAnimPoseDecompressionData &) const {}
-    virtual void DecompressPose(FAnimSequenceDecompressionContext &, const BoneTrackArray &, const BoneTrackArray &,
-                                const BoneTrackArray &, TArrayView<FTransform> &) const = 0;
+    virtual void DecompressPose(FAnimSequenceDecompressionContext &,
+                                const UE::Anim::FAnimPoseDecompressionData &) const
+    {
+    }
+    virtual void DecompressPose(FAnimSequenceDecompressionContext &, const BoneTrackArray &,
+                                const BoneTrackArray &, const BoneTrackArray &,
+                                TArrayView<FTransform> &) const = 0;
     virtual void DecompressBone(FAnimSequenceDecompressionContext &, int32, FTransform &) const = 0;
 };

@@ -1,5 +1,6 @@
-// Worlds, actors and components. A world's end of frame does what the engine's does: it creates, updates and destroys
-// what the renderer has of each component, and runs the commands that were meant for the rendering thread.
+// Worlds, actors and components. A world's end of frame does what the engine's does: it creates, updates and
+// destroys what the renderer has of each component, and runs the commands that were meant for the rendering
+// thread.
 #pragma once
 
 #include "PrimitiveSceneProxy.h"
@@ -16,7 +17,7 @@ enum Type
     GamePreview,
     Inactive,
 };
-}
+} // namespace EWorldType
 struct TStatId
 {
 };
@@ -52,7 +53,7 @@ enum
 {
     AlwaysSpawn = 1
 };
-}
+} // namespace ESpawnActorCollisionHandlingMethod
 
 class UWorld : public UObject
 {
@@ -66,7 +67,11 @@ class UWorld : public UObject
     virtual ~UWorld() override { End(); }
     virtual UWorld *GetWorld() const override { return const_cast<UWorld *>(this); }
     bool IsPaused() const { return bPaused; }
-    bool IsGameWorld() const { return WorldType == EWorldType::Game || WorldType == EWorldType::PIE || WorldType == EWorldType::GamePreview; }
+    bool IsGameWorld() const
+    {
+        return WorldType == EWorldType::Game || WorldType == EWorldType::PIE ||
+               WorldType == EWorldType::GamePreview;
+    }
     template <typename T> static const void *KeyOf()
     {
         static const char Key = 0;
@@ -235,7 +240,10 @@ class USceneComponent : public UActorComponent
     const FTransform &GetComponentTransform() const { return Transform; }
     USceneComponent *AttachParent = nullptr;
     void SetupAttachment(USceneComponent *Parent) { AttachParent = Parent; }
-    void SetRelativeLocation(const FVector &In) { SetTransform(FTransform(Transform.GetRotation(), In, Transform.GetScale3D())); }
+    void SetRelativeLocation(const FVector &In)
+    {
+        SetTransform(FTransform(Transform.GetRotation(), In, Transform.GetScale3D()));
+    }
     void SetRelativeTransform(const FTransform &In) { SetTransform(In); }
     void SetVisibility(bool bNew)
     {
@@ -299,7 +307,10 @@ class UPrimitiveComponent : public USceneComponent
         }
     }
 };
-inline FPrimitiveSceneProxy::FPrimitiveSceneProxy(const UPrimitiveComponent *Component) : Scene(Component->GetScene()) {}
+inline FPrimitiveSceneProxy::FPrimitiveSceneProxy(const UPrimitiveComponent *Component)
+    : Scene(Component->GetScene())
+{
+}
 
 class UMeshComponent : public UPrimitiveComponent
 {

@@ -19,7 +19,7 @@ enum Type
 {
     Error
 };
-}
+} // namespace ELogVerbosity
 class FFeedbackContext
 {
   public:
@@ -40,8 +40,8 @@ class UFactory : public UObject
     TArray<FString> Formats;
     bool IsAutomatedImport() const { return bAutomated; }
     virtual bool FactoryCanImport(const FString &) { return false; }
-    virtual UObject *FactoryCreateFile(UClass *, UObject *, FName, EObjectFlags, const FString &, const TCHAR *,
-                                       FFeedbackContext *, bool &)
+    virtual UObject *FactoryCreateFile(UClass *, UObject *, FName, EObjectFlags, const FString &,
+                                       const TCHAR *, FFeedbackContext *, bool &)
     {
         return nullptr;
     }
@@ -70,7 +70,7 @@ enum Type
     Succeeded,
     Cancelled,
 };
-}
+} // namespace EReimportResult
 class FReimportHandler
 {
   public:
@@ -82,7 +82,9 @@ class FReimportHandler
 
 namespace StandIn
 {
-/** What a user does with dialogs: cancels the progress at the n-th frame (0: never); confirms options or not. */
+/**
+ * What a user does with dialogs: cancels the progress at the n-th frame (0: never); confirms options or not.
+ */
 inline int32 CancelAtFrame = 0, DialogsShown = 0;
 inline bool bConfirmDialog = true;
 inline float ProgressShown = 0.0f;
@@ -99,7 +101,10 @@ class FScopedSlowTask
         StandIn::ProgressShown = Done;
         assert(Done <= Total * 1.0001f);
     }
-    bool ShouldCancel() const { return bCancels && StandIn::CancelAtFrame > 0 && Frames >= StandIn::CancelAtFrame; }
+    bool ShouldCancel() const
+    {
+        return bCancels && StandIn::CancelAtFrame > 0 && Frames >= StandIn::CancelAtFrame;
+    }
 
   private:
     float Total, Done = 0.0f;
@@ -113,7 +118,7 @@ class FRenderTarget
 class FCanvas
 {
   public:
-    int32 Drawn = 0;
+    int32 Views = 0;
 };
 class UThumbnailRenderer : public UObject
 {
@@ -124,7 +129,7 @@ class UThumbnailRenderer : public UObject
     static void RenderViewFamily(FCanvas *Canvas, FSceneViewFamily *, FSceneView *View)
     {
         assert(View != nullptr);
-        Canvas->Drawn++;
+        Canvas->Views++;
     }
 };
 class UDefaultSizedThumbnailRenderer : public UThumbnailRenderer
@@ -198,7 +203,10 @@ class FMenuBuilder
 {
   public:
     std::vector<std::pair<FText, FUIAction>> Entries;
-    void AddMenuEntry(const FText &Label, const FText &, const FSlateIcon &, const FUIAction &Action) { Entries.push_back({Label, Action}); }
+    void AddMenuEntry(const FText &Label, const FText &, const FSlateIcon &, const FUIAction &Action)
+    {
+        Entries.push_back({Label, Action});
+    }
 };
 namespace EAssetTypeCategories
 {
@@ -206,7 +214,7 @@ enum Type : uint32
 {
     Animation = 2
 };
-}
+} // namespace EAssetTypeCategories
 class IAssetTypeActions
 {
   public:

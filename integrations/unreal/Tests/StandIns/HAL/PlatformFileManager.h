@@ -75,7 +75,8 @@ class IPlatformFile
     {
         struct stat Info;
         const std::string Name = StandIn::Utf8(Path);
-        return (!bPhysical && StandIn::Packaged().count(Name) > 0) || (stat(Name.c_str(), &Info) == 0 && S_ISREG(Info.st_mode));
+        return (!bPhysical && StandIn::Packaged().count(Name) > 0) ||
+               (stat(Name.c_str(), &Info) == 0 && S_ISREG(Info.st_mode));
     }
     IFileHandle *OpenRead(const TCHAR *Path) const
     {
@@ -111,7 +112,10 @@ class IFileManager
         static IFileManager Manager;
         return Manager;
     }
-    bool Delete(const TCHAR *Path, bool = false, bool = false, bool = false) { return std::remove(StandIn::Utf8(Path).c_str()) == 0; }
+    bool Delete(const TCHAR *Path, bool = false, bool = false, bool = false)
+    {
+        return std::remove(StandIn::Utf8(Path).c_str()) == 0;
+    }
     bool FileExists(const TCHAR *Path) { return IPlatformFile::GetPlatformPhysical().FileExists(Path); }
 };
 struct FFileHelper
@@ -149,8 +153,12 @@ struct FPaths
     static FString ProjectIntermediateDir() { return Project() + TEXT("/Intermediate/"); }
     static bool IsRelative(const FString &Path) { return !Path.StartsWith(TEXT("/")); }
     static bool FileExists(const FString &Path) { return IFileManager::Get().FileExists(*Path); }
-    static FString Join(const FString &A, const FString &B) { return A + (A.EndsWith(TEXT("/")) ? TEXT("") : TEXT("/")) + B; }
-    template <typename... Rest> static FString Combine(const FString &A, const FString &B, const Rest &...More)
+    static FString Join(const FString &A, const FString &B)
+    {
+        return A + (A.EndsWith(TEXT("/")) ? TEXT("") : TEXT("/")) + B;
+    }
+    template <typename... Rest>
+    static FString Combine(const FString &A, const FString &B, const Rest &...More)
     {
         if constexpr (sizeof...(More) == 0)
         {
@@ -222,14 +230,15 @@ struct FPlatformProcess
         std::string Out;
         char Buffer[4096];
         ssize_t Count;
-        while ((Count = read(static_cast<int>(reinterpret_cast<intptr_t>(ReadEnd)), Buffer, sizeof Buffer)) > 0)
+        while ((Count = read(static_cast<int>(reinterpret_cast<intptr_t>(ReadEnd)), Buffer, sizeof Buffer)) >
+               0)
         {
             Out.append(Buffer, static_cast<SIZE_T>(Count));
         }
         return FString(StandIn::Utf16(Out.c_str()));
     }
-    static FProcHandle CreateProc(const TCHAR *Url, const TCHAR *Parameters, bool, bool, bool, uint32 *, int32,
-                                  const TCHAR *, void *WritePipe)
+    static FProcHandle CreateProc(const TCHAR *Url, const TCHAR *Parameters, bool, bool, bool, uint32 *,
+                                  int32, const TCHAR *, void *WritePipe)
     {
         FProcHandle Out;
         const std::string Program = StandIn::Utf8(Url), Line = StandIn::Utf8(Parameters);
@@ -243,7 +252,8 @@ struct FPlatformProcess
         {
             dup2(Write, 1);
             dup2(Write, 2);
-            execl("/bin/sh", "sh", "-c", ("exec \"" + Program + "\" " + Line).c_str(), static_cast<char *>(nullptr));
+            execl("/bin/sh", "sh", "-c", ("exec \"" + Program + "\" " + Line).c_str(),
+                  static_cast<char *>(nullptr));
             _exit(127);
         }
         return Out;
@@ -302,7 +312,8 @@ inline std::vector<std::unique_ptr<IModuleInterface>> &Modules()
     return All;
 }
 } // namespace StandIn
-#define IMPLEMENT_MODULE(Class, Name) static const bool bRegistered##Name = (StandIn::Modules().push_back(std::make_unique<Class>()), true);
+#define IMPLEMENT_MODULE(Class, Name)                                                                        \
+    static const bool bRegistered##Name = (StandIn::Modules().push_back(std::make_unique<Class>()), true);
 class FModuleManager
 {
   public:
@@ -348,10 +359,13 @@ template <typename F> void Launch(const TCHAR *, F &&Body, ETaskPriority = ETask
 {
     StandIn::FTasks::Get().Started++;
     StandIn::FTasks::Get().Running++;
-    std::thread([Body = std::forward<F>(Body)]() mutable {
-        Body();
-        StandIn::FTasks::Get().Running--;
-    }).detach();
+    std::thread(
+        [Body = std::forward<F>(Body)]() mutable
+        {
+            Body();
+            StandIn::FTasks::Get().Running--;
+        })
+        .detach();
 }
 } // namespace UE::Tasks
 

@@ -1,5 +1,6 @@
-// Stands in for Unreal Engine's headers, as far as the plugin uses them, so that it is compiled and run without the
-// engine. Written for these tests from the engine's public documentation: names and shapes, nothing else.
+// Stands in for Unreal Engine's headers, as far as the plugin uses them, so that it is compiled and run
+// without the engine. Written for these tests from the engine's public documentation: names and shapes,
+// nothing else.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Stand-ins for the engine's containers and pointers. Indices are checked, as in the engine's development builds.
+// Stand-ins for the engine's containers and pointers. Indices are checked, as in the engine's development
+// builds.
 #pragma once
 
 #include "StandIn/Base.h"
@@ -50,7 +51,10 @@ template <typename T, typename Allocator = FDefaultAllocator> class TArray
         return First;
     }
     void Append(const T *Data, int32 Count) { Values.insert(Values.end(), Data, Data + Count); }
-    void Append(const TArray &Other) { Values.insert(Values.end(), Other.Values.begin(), Other.Values.end()); }
+    void Append(const TArray &Other)
+    {
+        Values.insert(Values.end(), Other.Values.begin(), Other.Values.end());
+    }
     T Pop()
     {
         T Out = std::move(Values.at(Values.size() - 1));
@@ -112,8 +116,14 @@ template <typename T> class TArrayView
   public:
     TArrayView() = default;
     TArrayView(T *SetData, int32 SetCount) : Data(SetData), Count(SetCount) {}
-    template <typename U, typename A> TArrayView(const TArray<U, A> &Array) : Data(Array.GetData()), Count(Array.Num()) {}
-    template <typename U, typename A> TArrayView(TArray<U, A> &Array) : Data(Array.GetData()), Count(Array.Num()) {}
+    template <typename U, typename A>
+    TArrayView(const TArray<U, A> &Array) : Data(Array.GetData()), Count(Array.Num())
+    {
+    }
+    template <typename U, typename A>
+    TArrayView(TArray<U, A> &Array) : Data(Array.GetData()), Count(Array.Num())
+    {
+    }
     T *GetData() const { return Data; }
     int32 Num() const { return Count; }
     T &operator[](int32 Index) const
@@ -179,8 +189,9 @@ template <typename K, typename V> class TMap
     int32 Remove(const K &Key)
     {
         const SIZE_T Before = Pairs.size();
-        Pairs.erase(std::remove_if(Pairs.begin(), Pairs.end(), [&Key](const auto &Each) { return Each.Key == Key; }),
-                    Pairs.end());
+        Pairs.erase(
+            std::remove_if(Pairs.begin(), Pairs.end(), [&Key](const auto &Each) { return Each.Key == Key; }),
+            Pairs.end());
         return static_cast<int32>(Before - Pairs.size());
     }
     void Empty() { Pairs.clear(); }
@@ -277,7 +288,8 @@ template <typename T, ESPMode Mode> TSharedRef<T, Mode> TSharedPtr<T, Mode>::ToS
 {
     return TSharedRef<T, Mode>(Inner);
 }
-template <typename T, ESPMode Mode = ESPMode::ThreadSafe, typename... A> TSharedRef<T, Mode> MakeShared(A &&...Values)
+template <typename T, ESPMode Mode = ESPMode::ThreadSafe, typename... A>
+TSharedRef<T, Mode> MakeShared(A &&...Values)
 {
     return TSharedRef<T, Mode>(std::make_shared<T>(std::forward<A>(Values)...));
 }

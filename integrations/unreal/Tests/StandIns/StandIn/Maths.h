@@ -14,7 +14,10 @@ struct FMath
     template <typename T> static T Fmod(T A, T B) { return std::fmod(A, B); }
     template <typename T> static T Atan(T Value) { return std::atan(Value); }
     template <typename T> static T Tan(T Value) { return std::tan(Value); }
-    template <typename T> static T DegreesToRadians(T Value) { return Value * static_cast<T>(3.14159265358979323846 / 180.0); }
+    template <typename T> static T DegreesToRadians(T Value)
+    {
+        return Value * static_cast<T>(3.14159265358979323846 / 180.0);
+    }
 };
 
 template <typename T> struct TVector2
@@ -152,7 +155,8 @@ class FTransform
         }
         Translation = FVector(In.M[3][0], In.M[3][1], In.M[3][2]);
         const double W = std::sqrt(std::max(0.0, 1 + R[0][0] + R[1][1] + R[2][2])) / 2;
-        const auto Part = [](double Square, double Sign) { return std::copysign(std::sqrt(std::max(0.0, Square)) / 2, Sign); };
+        const auto Part = [](double Square, double Sign)
+        { return std::copysign(std::sqrt(std::max(0.0, Square)) / 2, Sign); };
         Rotation = FQuat(Part(1 + R[0][0] - R[1][1] - R[2][2], R[1][2] - R[2][1]),
                          Part(1 - R[0][0] + R[1][1] - R[2][2], R[2][0] - R[0][2]),
                          Part(1 - R[0][0] - R[1][1] + R[2][2], R[0][1] - R[1][0]), W);
@@ -165,7 +169,10 @@ class FTransform
     FVector GetTranslation() const { return Translation; }
     FVector GetLocation() const { return Translation; }
     FVector GetScale3D() const { return Scale; }
-    FVector TransformPosition(const FVector &V) const { return Rotation.RotateVector(V * Scale) + Translation; }
+    FVector TransformPosition(const FVector &V) const
+    {
+        return Rotation.RotateVector(V * Scale) + Translation;
+    }
     /** First this, then the other. */
     FTransform operator*(const FTransform &O) const
     {
@@ -174,11 +181,12 @@ class FTransform
     void Blend(const FTransform &A, const FTransform &B, float Alpha)
     {
         const double T = static_cast<double>(Alpha), S = 1.0 - T;
-        const double Dot = A.Rotation.X * B.Rotation.X + A.Rotation.Y * B.Rotation.Y + A.Rotation.Z * B.Rotation.Z +
-                           A.Rotation.W * B.Rotation.W;
+        const double Dot = A.Rotation.X * B.Rotation.X + A.Rotation.Y * B.Rotation.Y +
+                           A.Rotation.Z * B.Rotation.Z + A.Rotation.W * B.Rotation.W;
         const double U = Dot < 0 ? -S : S;
         Rotation = FQuat(U * A.Rotation.X + T * B.Rotation.X, U * A.Rotation.Y + T * B.Rotation.Y,
-                         U * A.Rotation.Z + T * B.Rotation.Z, U * A.Rotation.W + T * B.Rotation.W).GetNormalized();
+                         U * A.Rotation.Z + T * B.Rotation.Z, U * A.Rotation.W + T * B.Rotation.W)
+                       .GetNormalized();
         Translation = A.Translation * S + B.Translation * T;
         Scale = A.Scale * S + B.Scale * T;
     }
@@ -198,8 +206,12 @@ template <typename T> struct TBox
     template <typename U> explicit TBox(const TBox<U> &O) : Min(O.Min), Max(O.Max), IsValid(O.IsValid) {}
     TBox &operator+=(const TVector<T> &V)
     {
-        Min = IsValid == 0 ? V : TVector<T>(FMath::Min(Min.X, V.X), FMath::Min(Min.Y, V.Y), FMath::Min(Min.Z, V.Z));
-        Max = IsValid == 0 ? V : TVector<T>(FMath::Max(Max.X, V.X), FMath::Max(Max.Y, V.Y), FMath::Max(Max.Z, V.Z));
+        Min = IsValid == 0
+                  ? V
+                  : TVector<T>(FMath::Min(Min.X, V.X), FMath::Min(Min.Y, V.Y), FMath::Min(Min.Z, V.Z));
+        Max = IsValid == 0
+                  ? V
+                  : TVector<T>(FMath::Max(Max.X, V.X), FMath::Max(Max.Y, V.Y), FMath::Max(Max.Z, V.Z));
         IsValid = 1;
         return *this;
     }
@@ -228,13 +240,17 @@ struct FBoxSphereBounds
         : Origin(SetOrigin), BoxExtent(SetExtent), SphereRadius(SetRadius)
     {
     }
-    explicit FBoxSphereBounds(const FBox &Box) : Origin(Box.GetCenter()), BoxExtent(Box.GetExtent()), SphereRadius(BoxExtent.Length()) {}
+    explicit FBoxSphereBounds(const FBox &Box)
+        : Origin(Box.GetCenter()), BoxExtent(Box.GetExtent()), SphereRadius(BoxExtent.Length())
+    {
+    }
     FBoxSphereBounds TransformBy(const FTransform &T) const
     {
         FBox Out(ForceInit);
         for (int32 Corner = 0; Corner < 8; Corner++)
         {
-            const FVector Sign((Corner & 1) != 0 ? 1 : -1, (Corner & 2) != 0 ? 1 : -1, (Corner & 4) != 0 ? 1 : -1);
+            const FVector Sign((Corner & 1) != 0 ? 1 : -1, (Corner & 2) != 0 ? 1 : -1,
+                               (Corner & 4) != 0 ? 1 : -1);
             Out += T.TransformPosition(Origin + BoxExtent * Sign);
         }
         return FBoxSphereBounds(Out);
@@ -253,7 +269,9 @@ inline const FColor FColor::White{255, 255, 255, 255};
 struct FLinearColor
 {
     float R, G, B, A;
-    FLinearColor(float SetR, float SetG, float SetB, float SetA = 1.0f) : R(SetR), G(SetG), B(SetB), A(SetA) {}
+    FLinearColor(float SetR, float SetG, float SetB, float SetA = 1.0f) : R(SetR), G(SetG), B(SetB), A(SetA)
+    {
+    }
 };
 
 /** Four signed bytes; -127 to 127 stand for -1 to 1. */
@@ -267,7 +285,10 @@ struct FPackedNormal
     bool operator==(const FPackedNormal &O) const { return X == O.X && Y == O.Y && Z == O.Z && W == O.W; }
 
   private:
-    static int8 Pack(float V) { return static_cast<int8>(std::lround(FMath::Clamp(V, -1.0f, 1.0f) * 127.0f)); }
+    static int8 Pack(float V)
+    {
+        return static_cast<int8>(std::lround(FMath::Clamp(V, -1.0f, 1.0f) * 127.0f));
+    }
 };
 
 struct FFrameRate

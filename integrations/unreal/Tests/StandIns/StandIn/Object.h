@@ -47,7 +47,10 @@ class FMemoryWriter : public FArchive
 {
   public:
     explicit FMemoryWriter(TArray<uint8> &SetBytes) : Bytes(SetBytes) {}
-    virtual void Serialize(void *Data, int64 Count) override { Bytes.Append(static_cast<uint8 *>(Data), int32(Count)); }
+    virtual void Serialize(void *Data, int64 Count) override
+    {
+        Bytes.Append(static_cast<uint8 *>(Data), int32(Count));
+    }
     virtual bool IsLoading() const override { return false; }
 
   private:
@@ -89,7 +92,10 @@ class UObject
     void SetFlags(EObjectFlags Set) { Flags = Flags | Set; }
     void ConditionalPostLoad() {}
     FString GetName() const { return Name; }
-    FString GetPathName() const { return (Outer != nullptr ? Outer->GetPathName() + TEXT(".") : FString()) + Name; }
+    FString GetPathName() const
+    {
+        return (Outer != nullptr ? Outer->GetPathName() + TEXT(".") : FString()) + Name;
+    }
     UObject *GetOuter() const { return Outer; }
     UPackage *GetOutermost() const;
     bool MarkPackageDirty();
@@ -149,18 +155,21 @@ inline bool UObject::MarkPackageDirty()
     return true;
 }
 
-template <typename T> T *NewObject(UObject *Outer = nullptr, const FName &Name = NAME_None, EObjectFlags Flags = RF_NoFlags)
+template <typename T>
+T *NewObject(UObject *Outer = nullptr, const FName &Name = NAME_None, EObjectFlags Flags = RF_NoFlags)
 {
     auto Owned = std::make_unique<T>();
     T *Out = Owned.get();
     Out->Outer = Outer;
-    Out->Name = Name.IsNone() ? FString::Printf(TEXT("Object_%d"), int32(StandIn::FObjects::Get().All.size())) : Name.ToString();
+    Out->Name = Name.IsNone() ? FString::Printf(TEXT("Object_%d"), int32(StandIn::FObjects::Get().All.size()))
+                              : Name.ToString();
     Out->Flags = Flags;
     StandIn::FObjects::Get().All.push_back(std::move(Owned));
     Out->PostInitProperties();
     return Out;
 }
-template <typename T> T *NewObject(UObject *Outer, UClass *, const FName &Name, EObjectFlags Flags = RF_NoFlags)
+template <typename T>
+T *NewObject(UObject *Outer, UClass *, const FName &Name, EObjectFlags Flags = RF_NoFlags)
 {
     return NewObject<T>(Outer, Name, Flags);
 }
@@ -237,12 +246,14 @@ template <typename... A> class TMulticastDelegate
     template <typename C, typename M> FDelegateHandle AddUObject(C *Object, M Method)
     {
         TWeakObjectPtr<C> Weak(Object);
-        return AddLambda([Weak, Method](A... Values) {
-            if (C *There = Weak.Get())
+        return AddLambda(
+            [Weak, Method](A... Values)
             {
-                (There->*Method)(Values...);
-            }
-        });
+                if (C *There = Weak.Get())
+                {
+                    (There->*Method)(Values...);
+                }
+            });
     }
     template <typename F> FDelegateHandle AddLambda(F &&Function)
     {
@@ -251,7 +262,8 @@ template <typename... A> class TMulticastDelegate
     }
     bool Remove(FDelegateHandle Handle)
     {
-        const auto End = std::remove_if(Entries.begin(), Entries.end(), [&](const auto &Each) { return Each.first == Handle.Number; });
+        const auto End = std::remove_if(Entries.begin(), Entries.end(),
+                                        [&](const auto &Each) { return Each.first == Handle.Number; });
         const bool bOut = End != Entries.end();
         Entries.erase(End, Entries.end());
         return bOut;
@@ -273,7 +285,8 @@ template <typename... A> class TMulticastDelegate
 #define DECLARE_MULTICAST_DELEGATE_OneParam(Name, T) using Name = TMulticastDelegate<T>
 // The engine binds by the name of a UFUNCTION; here by the method itself.
 #define DECLARE_DYNAMIC_MULTICAST_DELEGATE_OneParam(Name, T1, N1) using Name = TMulticastDelegate<T1>
-#define DECLARE_DYNAMIC_MULTICAST_DELEGATE_TwoParams(Name, T1, N1, T2, N2) using Name = TMulticastDelegate<T1, T2>
+#define DECLARE_DYNAMIC_MULTICAST_DELEGATE_TwoParams(Name, T1, N1, T2, N2)                                   \
+    using Name = TMulticastDelegate<T1, T2>
 #define AddDynamic(Object, Method) AddUObject(Object, Method)
 
 enum

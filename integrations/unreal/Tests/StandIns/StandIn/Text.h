@@ -163,12 +163,16 @@ class FString
     {
         return Len() >= Suffix.Len() && FString(Text.substr(Text.size() - Suffix.Text.size())) == Suffix;
     }
-    bool Contains(const FString &Part) const { return Lowered().find(Part.Lowered()) != std::u16string::npos; }
+    bool Contains(const FString &Part) const
+    {
+        return Lowered().find(Part.Lowered()) != std::u16string::npos;
+    }
     FString RightChop(int32 Count) const { return FString(Text.substr(static_cast<SIZE_T>(Count))); }
     FString Left(int32 Count) const { return FString(Text.substr(0, static_cast<SIZE_T>(Count))); }
     bool IsNumeric() const
     {
-        return !Text.empty() && std::all_of(Text.begin(), Text.end(), [](char16_t C) { return C >= u'0' && C <= u'9'; });
+        return !Text.empty() &&
+               std::all_of(Text.begin(), Text.end(), [](char16_t C) { return C >= u'0' && C <= u'9'; });
     }
     FString TrimStartAndEnd() const
     {
@@ -206,7 +210,8 @@ class FString
     }
     template <typename... A> static FString Printf(const TCHAR *Pattern, A... Arguments)
     {
-        return FString(StandIn::Format(Pattern, std::vector<StandIn::FArgument>{StandIn::FArgument(Arguments)...}));
+        return FString(
+            StandIn::Format(Pattern, std::vector<StandIn::FArgument>{StandIn::FArgument(Arguments)...}));
     }
     std::string Utf8() const { return StandIn::Utf8(Text); }
     std::u16string Text;
@@ -265,7 +270,8 @@ class FText
     {
         std::u16string Out = Pattern.Text.Text;
         const SIZE_T Where = Out.find(u"{0}");
-        return FText{FString(Where == std::u16string::npos ? Out : Out.replace(Where, 3, Argument.Text.Text))};
+        return FText{
+            FString(Where == std::u16string::npos ? Out : Out.replace(Where, 3, Argument.Text.Text))};
     }
     FString ToString() const { return Text; }
     FString Text;
@@ -321,12 +327,17 @@ struct FLogCategory
 };
 #define DECLARE_LOG_CATEGORY_EXTERN(Name, Default, Compiled) extern FLogCategory Name
 #define DEFINE_LOG_CATEGORY(Name) FLogCategory Name
-#define UE_LOG(Category, Verbosity, Pattern, ...) ((void)Category, StandIn::Log(#Verbosity, Pattern, ##__VA_ARGS__))
+#define UE_LOG(Category, Verbosity, Pattern, ...)                                                            \
+    ((void)Category, StandIn::Log(#Verbosity, Pattern, ##__VA_ARGS__))
 
 struct FGuid
 {
     static FGuid NewGuid() { return FGuid{++Counter()}; }
-    FString ToString() const { return FString::Printf(TEXT("%d-%d"), int32(std::hash<std::thread::id>()(std::this_thread::get_id()) % 100000), Value); }
+    FString ToString() const
+    {
+        return FString::Printf(
+            TEXT("%d-%d"), int32(std::hash<std::thread::id>()(std::this_thread::get_id()) % 100000), Value);
+    }
     static int32 &Counter()
     {
         static int32 Count = 0;
