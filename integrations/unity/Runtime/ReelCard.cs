@@ -218,6 +218,8 @@ namespace Meshreel
             Native.mr_frame_info shown;
             shown.size = (UIntPtr)sizeof(Native.mr_frame_info);
             Native.Check(Native.mr_frame_get(frame, &shown));
+            // Others may have changed the keywords since.
+            chosenShader = null;
             Native.Check(Native.mr_gpu_ring_begin(ring.Pointer));
             var moment = new Native.mr_gpu_moment { slots = Slots };
             moment.first = Upload(frame, shown.first, 0);

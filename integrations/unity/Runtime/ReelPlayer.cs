@@ -66,6 +66,7 @@ namespace Meshreel
         [SerializeField] bool interpolate = true;
         [SerializeField] double startTime;
         [SerializeField] int priority;
+        [SerializeField] bool visible = true;
 
         /// <summary>Materials by the names in the file. Applied when objects are created.</summary>
         public ReelMaterials materials;
@@ -183,6 +184,18 @@ namespace Meshreel
             {
                 priority = value;
                 if (instance != 0) Native.Check(Native.mr_player_priority(ReelRuntime.Player, instance, value));
+            }
+        }
+
+        /// <summary>False to hide it: its time goes on, but nothing is read or decoded for it.</summary>
+        public bool Visible
+        {
+            get { return visible; }
+            set
+            {
+                visible = value;
+                if (instance != 0)
+                    Native.Check(Native.mr_player_show(ReelRuntime.Player, instance, value ? 1u : 0u));
             }
         }
 
@@ -415,6 +428,7 @@ namespace Meshreel
             Native.Check(Native.mr_player_instance(ReelRuntime.Player, file.Id, &created));
             instance = created;
             if (priority != 0) Priority = priority;
+            if (!visible) Visible = false;
         }
 
         void IFileUser.FileOpened() { }
@@ -459,8 +473,8 @@ namespace Meshreel
             bool ended = clock.open != 0 && clock.ended != 0 && clock.playing != 0;
             bool raises = ended && !hasEnded;
             hasEnded = ended;
-            bool hidden = clock.open != 0 && clock.stopped != 0;
-            if (view != null && view.Root != null && view.Root.activeSelf == hidden) view.Root.SetActive(!hidden);
+            bool shows = visible && !(clock.open != 0 && clock.stopped != 0);
+            if (view != null && view.Root != null && view.Root.activeSelf != shows) view.Root.SetActive(shows);
             if (raises) Handlers.Call(Ended, onEnded, this, this);
         }
 

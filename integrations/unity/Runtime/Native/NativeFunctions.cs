@@ -129,10 +129,6 @@ namespace Meshreel
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern uint mr_frame_get(IntPtr frame, mr_frame_info* @out);
 
-        /// <summary>Writes the object-to-world matrices of all nodes.</summary>
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern uint mr_frame_worlds(IntPtr frame, double* @out, UIntPtr nodes);
-
         /// <summary>Writes the transforms of all nodes relative to their parents.</summary>
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern uint mr_frame_transforms(IntPtr frame, mr_transform* @out, UIntPtr capacity,
@@ -212,10 +208,6 @@ namespace Meshreel
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern uint mr_gpu_plan_constants(IntPtr plan, uint mesh, mr_gpu_constant* @out,
             UIntPtr capacity, UIntPtr* count);
-
-        /// <summary>Writes the text of the shader with all passes, in WGSL.</summary>
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern uint mr_gpu_wgsl(byte* @out, UIntPtr capacity, UIntPtr* length);
 
         /// <summary>Writes the words of meshes without animation, which lie behind all slots of the ring, to
         /// be uploaded once per file.</summary>
@@ -407,8 +399,5 @@ namespace Meshreel
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern uint mr_check_version(uint header);
 
-        /// <summary>Returns the name of a status, for messages.</summary>
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern IntPtr mr_status_name(uint status);
     }
 }

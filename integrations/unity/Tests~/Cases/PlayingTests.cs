@@ -181,6 +181,34 @@ namespace Meshreel.Tests
         }
 
         [Test]
+        public static void HiddenPlayersDecodeNothing()
+        {
+            ReelRuntime.Options.residentMegabytes = 0;
+            ReelPlayer player = Game.Player("wall_small.reel");
+            Game.UntilReady(player);
+            player.Visible = false;
+            Scene.Frame(0.05f);
+            Check.That(!player.Visible && !player.View.Root.activeSelf, "hidden");
+            for (int i = 0; i < 10; i++) Scene.Frame(0.02f);
+            System.Threading.Thread.Sleep(50);
+            long decoded = ReelRuntime.Statistics.FramesDecoded;
+            double position = player.Clock.Position;
+            for (int i = 0; i < 40; i++)
+            {
+                Scene.Frame(0.02f);
+                System.Threading.Thread.Sleep(1);
+            }
+            Check.Equal(ReelRuntime.Statistics.FramesDecoded, decoded, "frames decoded for a hidden player");
+            Check.Near(player.Clock.Position - position, 0.8, 1e-3, "time of a hidden player");
+            player.Visible = true;
+            Game.Until(() => player.View.Root.activeSelf && !player.View.IsLate, "a visible player", 0.01f);
+            ReelPlayer never = Game.Player(Game.Flag, p => p.Visible = false);
+            for (int i = 0; i < 20; i++) Scene.Frame(0.02f);
+            Check.That(never.View == null || !never.View.Root.activeSelf, "a player that was never visible");
+            Game.Quiet();
+        }
+
+        [Test]
         public static void NamedRanges()
         {
             if (Game.Made == null) return;

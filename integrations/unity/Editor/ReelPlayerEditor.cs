@@ -70,46 +70,4 @@ namespace Meshreel.Editor
             if (target != null && !Application.isPlaying) ((ReelPlayer)target).EndPreview();
         }
     }
-
-    /// <summary>The inspector of an asset: the report of the compiler.</summary>
-    [CustomEditor(typeof(ReelAsset))]
-    public sealed class ReelAssetEditor : UnityEditor.Editor
-    {
-        /// <summary>Draws the inspector.</summary>
-        public override void OnInspectorGUI()
-        {
-            EditorGUILayout.HelpBox(Summary((ReelAsset)target), MessageType.Info);
-        }
-
-        /// <summary>What the inspector says of an asset.</summary>
-        public static string Summary(ReelAsset asset)
-        {
-            string text = asset.Duration.ToString("F2") + " s, "
-                + (asset.Bytes != null ? asset.Bytes.Length + " bytes in the asset" : "streamed from " + asset.StreamedPath);
-            ReelReport report = ReelReport.Read(asset.Report);
-            return report == null ? text : text + "\n" + report.Summary();
-        }
-    }
-
-    /// <summary>The page of the preferences: where the program is.</summary>
-    public static class ReelPreferences
-    {
-        /// <summary>Creates the page.</summary>
-        [SettingsProvider]
-        public static SettingsProvider Create()
-        {
-            return new SettingsProvider("Preferences/Meshreel", SettingsScope.User)
-            {
-                label = "Meshreel",
-                guiHandler = search => Draw(),
-            };
-        }
-
-        static void Draw()
-        {
-            string before = ReelCompiler.Program;
-            string program = EditorGUILayout.TextField("Program", before);
-            if (program != before) ReelCompiler.Program = program;
-        }
-    }
 }
