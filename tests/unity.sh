@@ -107,6 +107,11 @@ step "declarations"
 run_with "$target/release" -- --layouts > "$made/layouts.c"
 "${c11[@]}" "$made/layouts.c" "${link[@]}" -o "$made/layouts"
 "$made/layouts"
+run_with "$target/release" -- --layouts32 > "$made/layouts32.c"
+case $(uname -m) in
+x86_64) "$cc" -std=c11 -m32 -malign-double -ffreestanding -fsyntax-only -I bindings/c/include "$made/layouts32.c" ;;
+*) skip "structures of 32 bits" "the check needs a compiler for x86" ;;
+esac
 
 step "files for the tests"
 export MESHREEL=${MESHREEL:-$target/release/meshreel}

@@ -16,7 +16,8 @@ namespace Meshreel.Editor
         public static string Summary(ReelAsset asset)
         {
             string text = asset.Duration.ToString("F2") + " s, "
-                + (asset.Bytes != null ? asset.Bytes.Length + " bytes in the asset" : "streamed from " + asset.StreamedPath);
+                + (asset.Bytes != null ? asset.Bytes.Length + " bytes in the asset" : "streamed from "
+                    + asset.StreamedPath);
             ReelReport report = ReelReport.Read(asset.Report);
             return report == null ? text : text + "\n" + report.Summary();
         }

@@ -20,8 +20,8 @@ namespace Meshreel.Editor
     [Serializable]
     public sealed class ReelCompileOptions
     {
-        /// <summary>The largest error of positions: a percentage of each mesh's size such as 0.01%, or a length
-        /// such as 0.5mm. Empty: the default.</summary>
+        /// <summary>The largest error of positions: a percentage of each mesh's size such as 0.01%, or a
+        /// length such as 0.5mm. Empty: the default.</summary>
         public string tolerance = "";
         /// <summary>The method of meshes.</summary>
         public ReelMethod method = ReelMethod.Auto;

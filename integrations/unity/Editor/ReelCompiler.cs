@@ -23,8 +23,8 @@ namespace Meshreel.Editor
     {
         const string Preference = "Meshreel.Program";
 
-        /// <summary>The path of the program: a preference of the editor, the environment variable MESHREEL, or the
-        /// name, which is looked for in PATH.</summary>
+        /// <summary>The path of the program: a preference of the editor, the environment variable MESHREEL,
+        /// or the name, which is looked for in PATH.</summary>
         public static string Program
         {
             get
@@ -37,8 +37,8 @@ namespace Meshreel.Editor
             set { EditorPrefs.SetString(Preference, value ?? ""); }
         }
 
-        /// <summary>Compiles a file, and waits for the end. `progress` gets each step and returns true to cancel;
-        /// it is called on this thread.</summary>
+        /// <summary>Compiles a file, and waits for the end. `progress` gets each step and returns true to
+        /// cancel; it is called on this thread.</summary>
         public static ReelCompileResult Compile(string input, string output, ReelCompileOptions options,
             Func<string, bool> progress)
         {

@@ -91,7 +91,8 @@ namespace Meshreel.Editor
         public string Summary()
         {
             var text = new StringBuilder();
-            text.AppendFormat("{0:N0} bytes, {1} frames, ratio {2:F1} : 1, compiled in {3:F1} s", file_bytes, frames, ratio, seconds);
+            text.AppendFormat("{0:N0} bytes, {1} frames, ratio {2:F1} : 1, compiled in {3:F1} s", file_bytes, frames,
+                ratio, seconds);
             foreach (MeshReport mesh in meshes ?? new MeshReport[0])
             {
                 text.AppendFormat("\n{0}: {1}, {2:N0} vertices, error {3:G3} of {4:G3}", mesh.path, mesh.method,

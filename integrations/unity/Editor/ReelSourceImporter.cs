@@ -4,8 +4,9 @@ using UnityEditor.AssetImporters;
 
 namespace Meshreel.Editor
 {
-    /// <summary>Compiles files of content tools when they are imported. For extensions that others import as well,
-    /// choose it as the importer in the inspector, or by Assets > Meshreel > Import as Animation.</summary>
+    /// <summary>Compiles files of content tools when they are imported. For extensions that others import as
+    /// well, choose it as the importer in the inspector, or by Assets > Meshreel > Import as
+    /// Animation.</summary>
     [ScriptedImporter(1, new[] { "bvh" }, new[] { "abc", "usd", "usda", "usdc", "usdz", "glb", "gltf", "fbx" })]
     public sealed class ReelSourceImporter : ScriptedImporter
     {

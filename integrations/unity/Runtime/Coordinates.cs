@@ -2,8 +2,8 @@ using UnityEngine;
 
 namespace Meshreel
 {
-    /// <summary>Converts from files, which are right-handed, to Unity, which is left-handed: x changes its sign.
-    /// That is also how Unity imports FBX files, so names and rotations of skeletons agree.</summary>
+    /// <summary>Converts from files, which are right-handed, to Unity, which is left-handed: x changes its
+    /// sign. That is also how Unity imports FBX files, so names and rotations of skeletons agree.</summary>
     internal static unsafe class Coordinates
     {
         /// <summary>The scale of an object whose mesh has the vertices of the file. Its triangles are

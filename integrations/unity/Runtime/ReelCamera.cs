@@ -28,10 +28,23 @@ namespace Meshreel
         public Vector2 lensShift;
         /// <summary>The distance that is in focus, in metres.</summary>
         public float focusDistance;
-        /// <summary>The focal length divided by the diameter of the aperture; 0 if everything is sharp.</summary>
+        /// <summary>The focal length divided by the diameter of the aperture; 0 if everything is
+        /// sharp.</summary>
         public float aperture;
 
-        /// <summary>Applies the lens to a camera. One whose centre is shifted becomes a physical camera.</summary>
+        Camera added;
+
+        void LateUpdate()
+        {
+            Camera target;
+            if (!TryGetComponent(out target) || target == added) return;
+            // Lenses that do not change are read only once, before anyone can add a camera.
+            added = target;
+            Apply(target);
+        }
+
+        /// <summary>Applies the lens to a camera. One whose centre is shifted becomes a physical
+        /// camera.</summary>
         public void Apply(Camera target)
         {
             target.orthographic = orthographic;

@@ -5,9 +5,9 @@ using UnityEngine;
 
 namespace Meshreel
 {
-    /// <summary>Computes the vertices of a view on the graphics card. Decoded frames are uploaded as they are in
-    /// memory; passes apply bones, blend two frames, and compute normals and tangents; the last one writes the
-    /// vertex buffers of the meshes.</summary>
+    /// <summary>Computes the vertices of a view on the graphics card. Decoded frames are uploaded as they are
+    /// in memory; passes apply bones, blend two frames, and compute normals and tangents; the last one writes
+    /// the vertex buffers of the meshes.</summary>
     internal sealed unsafe class ReelCard : IVertexWriter
     {
         /// <summary>Invocations per workgroup, as in the shaders.</summary>

@@ -33,11 +33,11 @@ namespace Meshreel
         public double rate = 1;
         /// <summary>True to go on at the other end; otherwise it stays there.</summary>
         public bool repeats = true;
-        /// <summary>The factor of translations of joints that have been found by name; 0: the metres of the file's
-        /// unit, for characters in metres.</summary>
+        /// <summary>The factor of translations of joints that have been found by name; 0: the metres of the
+        /// file's unit, for characters in metres.</summary>
         public float translationScale;
-        /// <summary>True to move this object as the first joint moves along the ground; the joint itself has only
-        /// what is left of its motion.</summary>
+        /// <summary>True to move this object as the first joint moves along the ground; the joint itself has
+        /// only what is left of its motion.</summary>
         public bool rootMotion;
 
         /// <summary>The joints have been found or created.</summary>
@@ -117,9 +117,9 @@ namespace Meshreel
             return transforms != null ? transforms[number] : null;
         }
 
-        /// <summary>Plays the clip of a name from its beginning; without a name, the first. It takes the place of
-        /// the one before over `fadeSeconds`. Before the file is open, it only sets the clip to begin
-        /// with.</summary>
+        /// <summary>Plays the clip of a name from its beginning; without a name, the first. It takes the
+        /// place of the one before over `fadeSeconds`. Before the file is open, it only sets the clip to
+        /// begin with.</summary>
         public void Play(string name, double fadeSeconds = 0)
         {
             clip = name ?? "";

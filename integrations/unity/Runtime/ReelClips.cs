@@ -96,8 +96,8 @@ namespace Meshreel
             return names;
         }
 
-        /// <summary>The numbers of the parents of a skeleton's joints, -1 for roots. Parents stand before their
-        /// children.</summary>
+        /// <summary>The numbers of the parents of a skeleton's joints, -1 for roots. Parents stand before
+        /// their children.</summary>
         public int[] Parents(int skeleton)
         {
             UIntPtr count;

@@ -76,7 +76,8 @@ namespace Meshreel
             get { return lastError; }
         }
 
-        /// <summary>Sets the places of copies: object-to-world matrices, used while `places` is empty.</summary>
+        /// <summary>Sets the places of copies: object-to-world matrices, used while `places` is
+        /// empty.</summary>
         public void SetMatrices(Matrix4x4[] all)
         {
             Reserve(all.Length);

@@ -314,7 +314,8 @@ namespace Meshreel
         }
     }
 
-    /// <summary>Decodes any frame of a file, in any order, without a player: for previews and tools.</summary>
+    /// <summary>Decodes any frame of a file, in any order, without a player: for previews and
+    /// tools.</summary>
     public sealed unsafe class ReelDecoder : IDisposable
     {
         readonly DecoderHandle handle;
@@ -331,7 +332,8 @@ namespace Meshreel
             handle = new DecoderHandle(pointer);
         }
 
-        /// <summary>Decodes a frame. If that fails, an exception says why, and nothing else changes.</summary>
+        /// <summary>Decodes a frame. If that fails, an exception says why, and nothing else
+        /// changes.</summary>
         internal IntPtr Decode(int frame)
         {
             Native.Check(Native.mr_decoder_decode(handle.Pointer, (uint)frame));
@@ -346,8 +348,8 @@ namespace Meshreel
             view.Show(Decode(frame));
         }
 
-        /// <summary>Decodes the frame that is nearest to a time in seconds from the first frame, shows it in a
-        /// view, and returns its number.</summary>
+        /// <summary>Decodes the frame that is nearest to a time in seconds from the first frame, shows it in
+        /// a view, and returns its number.</summary>
         public int Show(double seconds, ReelView view)
         {
             Native.mr_pair pair = File.PairAt(seconds);

@@ -35,8 +35,8 @@ namespace Meshreel
             return fallback;
         }
 
-        /// <summary>The material of a name in a list that may be missing; never null where the project has any
-        /// of the usual shaders.</summary>
+        /// <summary>The material of a name in a list that may be missing; never null where the project has
+        /// any of the usual shaders.</summary>
         internal static Material Find(ReelMaterials materials, string name)
         {
             Material found = materials == null ? null : materials.Find(name);

@@ -6,12 +6,11 @@ using UnityEngine.Rendering;
 
 namespace Meshreel
 {
-    /// <summary>A mesh of a file as a mesh of Unity, which is written again whenever its moment changes.</summary>
-    /// <remarks>
-    /// Stream 0 has positions, normals and tangents, and other values that change; stream 1 has values that do
-    /// not change and is written once. The library writes both in their final layout. Triangles of all levels of
-    /// detail lie in one index buffer, of which submeshes are ranges.
-    /// </remarks>
+    /// <summary>A mesh of a file as a mesh of Unity, which is written again whenever its moment
+    /// changes.</summary>
+    /// <remarks> Stream 0 has positions, normals and tangents, and other values that change; stream 1 has
+    /// values that do not change and is written once. The library writes both in their final layout.
+    /// Triangles of all levels of detail lie in one index buffer, of which submeshes are ranges. </remarks>
     internal sealed unsafe class ReelMesh : IDisposable
     {
         const MeshUpdateFlags NoChecks = MeshUpdateFlags.DontRecalculateBounds
@@ -88,8 +87,9 @@ namespace Meshreel
         /// <summary>The names of the materials, at least one.</summary>
         public string[] Materials { get; private set; }
 
-        /// <summary>Creates the mesh that a node shows. With `mirrored`, its vertices are in Unity's coordinates;
-        /// otherwise in those of the file, for an object with the scale `Coordinates.Mirror`.</summary>
+        /// <summary>Creates the mesh that a node shows. With `mirrored`, its vertices are in Unity's
+        /// coordinates; otherwise in those of the file, for an object with the scale
+        /// `Coordinates.Mirror`.</summary>
         public ReelMesh(ReelFile file, IntPtr frame, int node, bool mirrored, bool computeNormals)
         {
             Native.mr_mesh_state state;
@@ -138,8 +138,8 @@ namespace Meshreel
             if (!fluid && topology == MeshTopology.Triangles) WriteTriangles(frame, node, state);
         }
 
-        /// <summary>Chooses one of the visible nodes, and writes the moment that a frame shows there, unless it
-        /// is there already.</summary>
+        /// <summary>Chooses one of the visible nodes, and writes the moment that a frame shows there, unless
+        /// it is there already.</summary>
         public void Update(IntPtr frame, byte[] visible)
         {
             Native.mr_mesh_state state;
@@ -166,8 +166,8 @@ namespace Meshreel
             return written || same;
         }
 
-        /// <summary>Chooses the node whose mesh is written. Nodes that are about to vanish do not blend, so that
-        /// one that blends is better.</summary>
+        /// <summary>Chooses the node whose mesh is written. Nodes that are about to vanish do not blend, so
+        /// that one that blends is better.</summary>
         int Choose(IntPtr frame, byte[] visible, Native.mr_mesh_state* state)
         {
             int chosen = -1;
@@ -191,9 +191,9 @@ namespace Meshreel
             int count = (int)state->vertices;
             WriteStatic(frame, node, state);
             WriteStream(frame, node, count, 0);
-            if (fluid) WriteTriangles(frame, node, state);
-            else if (topology == MeshTopology.Points) WritePoints(count);
+            if (topology == MeshTopology.Points) WritePoints(count);
             else if (topology == MeshTopology.Lines) WriteLines(frame, node, count);
+            else if (fluid) WriteTriangles(frame, node, state);
             if (computesNormals) Mesh.RecalculateNormals(NoChecks);
             Vertices = count;
             first = state->frames[0];

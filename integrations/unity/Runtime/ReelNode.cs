@@ -2,7 +2,8 @@ using UnityEngine;
 
 namespace Meshreel
 {
-    /// <summary>A node of a file. Objects that are attached to it move with it; their axes are Unity's.</summary>
+    /// <summary>A node of a file. Objects that are attached to it move with it; their axes are
+    /// Unity's.</summary>
     [AddComponentMenu("")]
     public sealed class ReelNode : MonoBehaviour
     {

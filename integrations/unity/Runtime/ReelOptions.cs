@@ -19,7 +19,8 @@ namespace Meshreel
         public int readThreads = -1;
         /// <summary>Seconds that frames are decoded before they are shown.</summary>
         public float decodeAhead = 0.4f;
-        /// <summary>True to show files again that are replaced on the disk. Always on in the editor.</summary>
+        /// <summary>True to show files again that are replaced on the disk. Always on in the
+        /// editor.</summary>
         public bool watch;
 
         internal void Write(ref Native.mr_player_options options, bool isEditor)

@@ -65,6 +65,7 @@ namespace Meshreel
         [SerializeField] ReelRepeat repeat = ReelRepeat.Loop;
         [SerializeField] bool interpolate = true;
         [SerializeField] double startTime;
+        [SerializeField] int frameStep = 1;
         [SerializeField] int priority;
         [SerializeField] bool visible = true;
 
@@ -74,8 +75,8 @@ namespace Meshreel
         public ReelNormals normals = ReelNormals.Computed;
         /// <summary>The processor that computes vertices. Applied when objects are created.</summary>
         public ReelProcessor processor = ReelProcessor.GraphicsCard;
-        /// <summary>True to draw nothing by itself, for a player that only a crowd shows. Applied when objects are
-        /// created.</summary>
+        /// <summary>True to draw nothing by itself, for a player that only a crowd shows. Applied when
+        /// objects are created.</summary>
         public bool hidden;
         /// <summary>The largest error of levels of detail on the screen, in pixels; 0: always the finest
         /// level.</summary>
@@ -173,6 +174,18 @@ namespace Meshreel
             {
                 interpolate = value;
                 Send(Native.COMMAND_KIND_INTERPOLATE, number: value ? 1u : 0u);
+            }
+        }
+
+        /// <summary>Shows every frame (1), every second one (2), or only every 16th (16), and the last; the rest is
+        /// neither read nor decoded. For players far away; the file must have its frames in layers.</summary>
+        public int FrameStep
+        {
+            get { return frameStep; }
+            set
+            {
+                frameStep = Math.Max(1, value);
+                Send(Native.COMMAND_KIND_FRAME_STEP, number: (uint)frameStep);
             }
         }
 
@@ -278,8 +291,8 @@ namespace Meshreel
             Send(Native.COMMAND_KIND_FRAMES, number: (uint)Math.Max(0, first), last: (uint)Math.Max(0, last));
         }
 
-        /// <summary>Plays only a named range of frames of the file. Returns false if it has none of that name,
-        /// or is not open.</summary>
+        /// <summary>Plays only a named range of frames of the file. Returns false if it has none of that
+        /// name, or is not open.</summary>
         public bool SetRange(string rangeName)
         {
             ReelFile open = File;
@@ -311,8 +324,8 @@ namespace Meshreel
             Send(Native.COMMAND_KIND_STREAM_AT, seconds);
         }
 
-        /// <summary>Follows a clock of the caller's, such as a timeline: plays on where the position is right,
-        /// and jumps where it is not. Call it once a frame.</summary>
+        /// <summary>Follows a clock of the caller's, such as a timeline: plays on where the position is
+        /// right, and jumps where it is not. Call it once a frame.</summary>
         public void Follow(double seconds, double secondsPerSecond)
         {
             ReelClock clock = Clock;
@@ -326,8 +339,8 @@ namespace Meshreel
             hasFollowed = true;
         }
 
-        /// <summary>Shows a time in the editor, without a game. Returns false, and logs why, if the file cannot be
-        /// opened.</summary>
+        /// <summary>Shows a time in the editor, without a game. Returns false, and logs why, if the file
+        /// cannot be opened.</summary>
         public bool Preview(double seconds)
         {
             if (preview == null || preview.View == null)
@@ -389,6 +402,7 @@ namespace Meshreel
             Send(Native.COMMAND_KIND_REPEAT, number: (uint)repeat);
             Send(Native.COMMAND_KIND_RATE, rate);
             if (!interpolate) Send(Native.COMMAND_KIND_INTERPOLATE);
+            if (frameStep > 1) FrameStep = frameStep;
             Send(playOnEnable ? Native.COMMAND_KIND_PLAY : Native.COMMAND_KIND_PAUSE);
             if (startTime > 0) Seek(startTime);
             ((IFileUser)this).FileStarted();

@@ -22,7 +22,8 @@ namespace Meshreel
             get { return file; }
         }
 
-        /// <summary>Opens the file of an asset or else of a path, and creates its objects below a parent.</summary>
+        /// <summary>Opens the file of an asset or else of a path, and creates its objects below a
+        /// parent.</summary>
         public ReelPreview(ReelAsset asset, string path, Transform parent, ReelMaterials materials)
         {
             string pathToOpen = asset != null ? asset.PathToOpen : path;
@@ -50,8 +51,8 @@ namespace Meshreel
             all.Add(this);
         }
 
-        /// <summary>Shows the frame that is nearest to a time in seconds, and returns its number. If it cannot be
-        /// decoded, that is logged, and what is shown remains.</summary>
+        /// <summary>Shows the frame that is nearest to a time in seconds, and returns its number. If it
+        /// cannot be decoded, that is logged, and what is shown remains.</summary>
         public int Show(double seconds)
         {
             try

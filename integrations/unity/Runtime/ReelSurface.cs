@@ -2,7 +2,8 @@ using UnityEngine;
 
 namespace Meshreel
 {
-    /// <summary>The mesh of a node of a file, on a child of the node that mirrors x (`Coordinates`).</summary>
+    /// <summary>The mesh of a node of a file, on a child of the node that mirrors x
+    /// (`Coordinates`).</summary>
     [AddComponentMenu("")]
     public sealed class ReelSurface : MonoBehaviour
     {

@@ -13,8 +13,8 @@ namespace Meshreel
         None = 1,
     }
 
-    /// <summary>The objects of a file in the scene: one for each node, a child with a mesh renderer where it has
-    /// a mesh, a child for each camera. It shows any frame of the file.</summary>
+    /// <summary>The objects of a file in the scene: one for each node, a child with a mesh renderer where it
+    /// has a mesh, a child for each camera. It shows any frame of the file.</summary>
     /// <remarks>Nodes are in Unity's coordinates and not mirrored; only the objects of meshes are
     /// (`Coordinates.Mirror`), so that vertices are written by the library in their final place.</remarks>
     public sealed unsafe class ReelView : IDisposable
@@ -219,8 +219,8 @@ namespace Meshreel
             return surfaces[number].Renderer;
         }
 
-        /// <summary>Shows a frame of the library. It does nothing for the moment that is shown already, and it
-        /// does not allocate.</summary>
+        /// <summary>Shows a frame of the library. It does nothing for the moment that is shown already, and
+        /// it does not allocate.</summary>
         internal void Show(IntPtr frame)
         {
             Native.mr_frame_info info;
@@ -255,7 +255,8 @@ namespace Meshreel
             }
         }
 
-        /// <summary>Has the card compute vertices. If it cannot, the library writes them from now on.</summary>
+        /// <summary>Has the card compute vertices. If it cannot, the library writes them from now
+        /// on.</summary>
         void WriteOnCard(IntPtr frame)
         {
             try
@@ -288,8 +289,8 @@ namespace Meshreel
             }
         }
 
-        /// <summary>Chooses levels of detail by the size of their errors on the screen: the coarsest one whose
-        /// error is at most `pixels` pixels high.</summary>
+        /// <summary>Chooses levels of detail by the size of their errors on the screen: the coarsest one
+        /// whose error is at most `pixels` pixels high.</summary>
         internal void ChooseLevels(IntPtr frame, Camera camera, float pixels)
         {
             if (lod == null) lod = new ReelLod(frame, meshes);
@@ -343,7 +344,8 @@ namespace Meshreel
         public IVertexWriter Writer;
     }
 
-    /// <summary>Writes the vertices of meshes that are computable, at the nodes that they have chosen.</summary>
+    /// <summary>Writes the vertices of meshes that are computable, at the nodes that they have
+    /// chosen.</summary>
     internal interface IVertexWriter : IDisposable
     {
         void Write(IntPtr frame, List<ReelMesh> meshes);

@@ -22,8 +22,8 @@ namespace Meshreel
         void FileFailed(string message);
     }
 
-    /// <summary>A file of the shared player, for all components that use it. Where the file is not a file of the
-    /// system, as on Android and WebGL, it is fetched as a whole, without a callback from other
+    /// <summary>A file of the shared player, for all components that use it. Where the file is not a file of
+    /// the system, as on Android and WebGL, it is fetched as a whole, without a callback from other
     /// threads.</summary>
     internal sealed unsafe class SharedFile
     {

@@ -49,7 +49,8 @@ namespace Meshreel
             return text == IntPtr.Zero ? "" : Text((byte*)text, int.MaxValue);
         }
 
-        /// <summary>Reads a text in a buffer of `capacity` bytes, which may be cut within a character.</summary>
+        /// <summary>Reads a text in a buffer of `capacity` bytes, which may be cut within a
+        /// character.</summary>
         public static string Text(byte* text, int capacity)
         {
             int length = 0;

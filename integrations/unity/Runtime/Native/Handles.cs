@@ -3,7 +3,8 @@ using System.Runtime.InteropServices;
 
 namespace Meshreel
 {
-    /// <summary>Owns an object of the library, and frees it once: when it is disposed, or by the finalizer.</summary>
+    /// <summary>Owns an object of the library, and frees it once: when it is disposed, or by the
+    /// finalizer.</summary>
     internal abstract class NativeHandle : SafeHandle
     {
         protected NativeHandle(IntPtr handle) : base(IntPtr.Zero, true)

@@ -11,7 +11,8 @@ namespace Meshreel.Timeline
     {
         /// <summary>The seconds of animation at which the clip begins.</summary>
         public double start;
-        /// <summary>The asset that tells how long a new clip is; the player's own asset is what is shown.</summary>
+        /// <summary>The asset that tells how long a new clip is; the player's own asset is what is
+        /// shown.</summary>
         public ReelAsset asset;
 
         /// <summary>What timelines may do with a clip.</summary>

@@ -5,7 +5,8 @@ using UnityEngine.Timeline;
 
 namespace Meshreel.Timeline
 {
-    /// <summary>A track of a timeline: its clips say which part of the file of a player is shown when.</summary>
+    /// <summary>A track of a timeline: its clips say which part of the file of a player is shown
+    /// when.</summary>
     [Serializable, TrackClipType(typeof(ReelTimelineClip)), TrackBindingType(typeof(ReelPlayer))]
     [TrackColor(0.2f, 0.6f, 0.7f)]
     public sealed class ReelTrack : TrackAsset

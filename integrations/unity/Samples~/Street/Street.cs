@@ -3,8 +3,8 @@ using System.IO;
 using Meshreel;
 using UnityEngine;
 
-/// <summary>Builds a street: a row of all `.reel` files in StreamingAssets, a crowd of copies of the first one, and a
-/// camera that walks along. Put the component on an empty object of an empty scene.</summary>
+/// <summary>Builds a street: a row of all `.reel` files in StreamingAssets, a crowd of copies of the first
+/// one, and a camera that walks along. Put the component on an empty object of an empty scene.</summary>
 public sealed class Street : MonoBehaviour
 {
     /// <summary>Metres between files.</summary>
@@ -28,7 +28,8 @@ public sealed class Street : MonoBehaviour
     void Start()
     {
         foreach (string path in Files()) players.Add(CreatePlayer(path));
-        if (players.Count == 0) Debug.LogWarning("Street: there is no .reel file in " + Application.streamingAssetsPath);
+        if (players.Count == 0) Debug.LogWarning("Street: there is no .reel file in "
+            + Application.streamingAssetsPath);
         else CreateCrowd(players[0].Path);
         CreateView();
     }

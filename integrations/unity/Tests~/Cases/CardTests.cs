@@ -7,17 +7,19 @@ using UnityEngine;
 
 namespace Meshreel.Tests
 {
-    /// <summary>The graphics card is a recorder here: buffers keep what is uploaded, and dispatches are listed. With
-    /// the environment variable MESHREEL_CARD, a folder, moments are written there for a program that runs the
-    /// shaders (Tests~/Card).</summary>
+    /// <summary>The graphics card is a recorder here: buffers keep what is uploaded, and dispatches are
+    /// listed. With the environment variable MESHREEL_CARD, a folder, moments are written there for a program
+    /// that runs the shaders (Tests~/Card).</summary>
     public static class CardTests
     {
         static readonly string[] Kernels = { "points", "normals", "tangents", "vertices_" };
 
         static readonly string[] Variants =
-            { "POINTS_NARROW", "POINTS_WIDE", "POINTS_CODES", "POINTS_BONES", "POINTS_BONES_APART", "POINTS_BONES_PACKED", "POINTS_HEIGHTS" };
+            { "POINTS_NARROW", "POINTS_WIDE", "POINTS_CODES", "POINTS_BONES", "POINTS_BONES_APART",
+                "POINTS_BONES_PACKED", "POINTS_HEIGHTS" };
 
-        /// <summary>The names of uniforms and buffers of a shader, in the order in which it declares them.</summary>
+        /// <summary>The names of uniforms and buffers of a shader, in the order in which it declares
+        /// them.</summary>
         sealed class Declared
         {
             public readonly string[] Uniforms, Buffers;
@@ -33,7 +35,8 @@ namespace Meshreel.Tests
 
             static string[] All(string text, string pattern)
             {
-                return Regex.Matches(text, pattern, RegexOptions.Multiline).Cast<Match>().Select(m => m.Groups[1].Value).ToArray();
+                return Regex.Matches(text, pattern, RegexOptions.Multiline).Cast<Match>()
+                    .Select(m => m.Groups[1].Value).ToArray();
             }
         }
 
@@ -51,7 +54,8 @@ namespace Meshreel.Tests
         /// <summary>The moments that are shown: a file of each method.</summary>
         static IEnumerable<string> Files()
         {
-            foreach (string name in new[] { "flag_small", "flag_wide", "wall_small", "wall_packed", "snake_small", "robot_small" })
+            foreach (string name in new[] { "flag_small", "flag_wide", "wall_small", "wall_packed", "snake_small",
+                "robot_small" })
                 yield return Path.Combine(Game.Golden, "v0", name + ".reel");
             if (Game.Made != null) yield return Path.Combine(Game.Made, "prism.reel");
         }
@@ -94,7 +98,8 @@ namespace Meshreel.Tests
                 passes.dispatches.Clear();
                 place.dispatches.Clear();
                 player.Seek(seconds);
-                Game.Until(() => player.View.Frame == frame && !player.View.IsLate && (i == 0 || player.View.Blend > 0.3f), "frame " + frame);
+                Game.Until(() => player.View.Frame == frame && !player.View.IsLate && (i == 0
+                    || player.View.Blend > 0.3f), "frame " + frame);
                 ReelMesh[] meshes = player.View.Meshes.Where(m => m.IsComputable && m.Node >= 0).ToArray();
                 Check.Equal(place.dispatches.Count, meshes.Length, "placed meshes");
                 Check.That(passes.dispatches.Any(d => d.kernel == "vertices_"), "no vertices");
@@ -103,17 +108,21 @@ namespace Meshreel.Tests
                 {
                     Declared own = declared[each.kernel == "place" ? 1 : 0];
                     Check.That(each.kernel == "place" || Variants.Contains(each.keywords), "variant " + each.keywords);
-                    foreach (string name in own.Uniforms) Check.That(each.ints.ContainsKey(name), each.kernel + " has no " + name);
-                    foreach (string name in own.Buffers) Check.That(each.buffers.ContainsKey(name), each.kernel + " has no " + name);
+                    foreach (string name in own.Uniforms) Check.That(each.ints.ContainsKey(name), each.kernel
+                        + " has no " + name);
+                    foreach (string name in own.Buffers) Check.That(each.buffers.ContainsKey(name), each.kernel
+                        + " has no " + name);
                     Check.That(each.x > 0 && each.y > 0 && each.x <= 65535 && each.y <= 65535, "groups");
                 }
                 string folder = Environment.GetEnvironmentVariable("MESHREEL_CARD");
                 if (folder != null)
-                    Write(Path.Combine(folder, Path.GetFileNameWithoutExtension(path) + "_" + i + ".card"), all, declared, Expected(player, meshes));
+                    Write(Path.Combine(folder, Path.GetFileNameWithoutExtension(path) + "_" + i + ".card"), all,
+                        declared, Expected(player, meshes));
             }
         }
 
-        /// <summary>The vertices that the CPU writes for the moment of a player, by the buffers of its meshes.</summary>
+        /// <summary>The vertices that the CPU writes for the moment of a player, by the buffers of its
+        /// meshes.</summary>
         static Dictionary<byte[], byte[]> Expected(ReelPlayer player, ReelMesh[] meshes)
         {
             var expected = new Dictionary<byte[], byte[]>();
@@ -123,7 +132,8 @@ namespace Meshreel.Tests
             other.Path = player.Path;
             other.Pause();
             other.Seek(player.Clock.Position);
-            Game.Until(() => other.View != null && other.View.Frame == player.View.Frame && other.View.Blend == player.View.Blend
+            Game.Until(() => other.View != null && other.View.Frame == player.View.Frame
+                && other.View.Blend == player.View.Blend
                 && !other.View.IsLate, "the same moment on the CPU");
             foreach (ReelMesh mesh in meshes)
             {
@@ -135,7 +145,8 @@ namespace Meshreel.Tests
         }
 
         /// <summary>Writes buffers, dispatches and expected contents as little-endian words.</summary>
-        static void Write(string path, List<ComputeShader.Dispatched> all, Declared[] declared, Dictionary<byte[], byte[]> expected)
+        static void Write(string path, List<ComputeShader.Dispatched> all, Declared[] declared, Dictionary<byte[],
+            byte[]> expected)
         {
             var numbers = new Dictionary<byte[], int>();
             foreach (ComputeShader.Dispatched each in all)
@@ -153,7 +164,8 @@ namespace Meshreel.Tests
                 foreach (ComputeShader.Dispatched each in all)
                 {
                     Declared own = declared[each.kernel == "place" ? 1 : 0];
-                    file.Write(each.kernel == "place" ? 0 : 1 + 4 * Array.IndexOf(Variants, each.keywords) + Array.IndexOf(Kernels, each.kernel));
+                    file.Write(each.kernel == "place" ? 0 : 1 + 4 * Array.IndexOf(Variants, each.keywords)
+                        + Array.IndexOf(Kernels, each.kernel));
                     file.Write(each.x);
                     file.Write(each.y);
                     file.Write(own.Uniforms.Length);
@@ -213,7 +225,8 @@ namespace Meshreel.Tests
             for (int i = 0; i < 300; i++) ReelRuntime.Tick(1.0 / 60);
             long before = GC.GetAllocatedBytesForCurrentThread();
             for (int i = 0; i < 2000; i++) ReelRuntime.Tick(1.0 / 60);
-            Check.Equal(GC.GetAllocatedBytesForCurrentThread() - before, 0, "bytes allocated in 2000 frames on the card");
+            Check.Equal(GC.GetAllocatedBytesForCurrentThread() - before, 0,
+                "bytes allocated in 2000 frames on the card");
             Game.Quiet();
         }
     }

@@ -45,12 +45,15 @@ namespace Meshreel.Tests
             {
                 Native.mr_transform local = pose[i];
                 Transform joint = player.Joint(i);
-                Check.Near(joint.localPosition, new Vector3(-local.translation[0], local.translation[1], local.translation[2]) * scale,
+                Check.Near(joint.localPosition, new Vector3(-local.translation[0], local.translation[1],
+                    local.translation[2]) * scale,
                     1e-4 * (1 + Math.Abs(local.translation[1])), what + ": position of joint " + i);
                 Quaternion q = joint.localRotation;
-                float dot = q.x * local.rotation[0] - q.y * local.rotation[1] - q.z * local.rotation[2] + q.w * local.rotation[3];
+                float dot = q.x * local.rotation[0] - q.y * local.rotation[1] - q.z * local.rotation[2]
+                    + q.w * local.rotation[3];
                 Check.Near(Math.Abs(dot), 1, 1e-5, what + ": rotation of joint " + i);
-                Check.Near(joint.localScale, new Vector3(local.scale[0], local.scale[1], local.scale[2]), 1e-5, what + ": scale");
+                Check.Near(joint.localScale, new Vector3(local.scale[0], local.scale[1], local.scale[2]), 1e-5,
+                    what + ": scale");
             }
         }
 
@@ -69,7 +72,8 @@ namespace Meshreel.Tests
                 {
                     ReelClipInfo info = clips[clip];
                     Check.That(info.Samples > 100 && info.Joints == 9 && info.SamplesPerSecond == 30, "description");
-                    Check.That(clips.Joints(info.Skeleton).Length == 9 && clips.Parents(info.Skeleton)[0] == -1, "skeleton");
+                    Check.That(clips.Joints(info.Skeleton).Length == 9 && clips.Parents(info.Skeleton)[0] == -1,
+                        "skeleton");
                     player.Play(info.Name);
                     Check.Equal(player.Clip, info.Name, "Clip");
                     double time = 0;
@@ -143,7 +147,8 @@ namespace Meshreel.Tests
             Scene.Frame(0);
             Compare(player, Pose(Clips("random_access.reel"), 0, 0, true), 1, "without a fade");
             player.Play("swim");
-            Check.That(player.Error.Contains("swim") && player.Clip == "walk", "a clip that is not there: " + player.Error);
+            Check.That(player.Error.Contains("swim") && player.Clip == "walk", "a clip that is not there: "
+                + player.Error);
             Scene.Frame(0.1f);
         }
 
@@ -209,7 +214,8 @@ namespace Meshreel.Tests
                 {
                     Check.Near(player.Joint(0).localPosition.x, 0, 1e-3, "the joint moves on the ground");
                     Check.Near(player.Joint(0).localPosition.z, 0, 1e-3, "the joint moves on the ground");
-                    Check.Near((player.transform.localPosition - translation).magnitude, 0, 1e-2 * (1 + translation.magnitude), "the object");
+                    Check.Near((player.transform.localPosition - translation).magnitude, 0, 1e-2 * (1
+                        + translation.magnitude), "the object");
                 }
                 else Check.Near(player.transform.localPosition, Vector3.zero, 0, "the object stands");
                 // Steps are the same, but for where and in which direction the walk starts.
@@ -228,13 +234,15 @@ namespace Meshreel.Tests
                 p.Failed += (who, message) => failure = message;
                 p.onFailed.AddListener(message => { throw new InvalidOperationException("a listener"); });
             });
-            Check.That(failure != null && failure.Contains("flag_small.reel") && player.Error == failure, "a file without clips");
+            Check.That(failure != null && failure.Contains("flag_small.reel") && player.Error == failure,
+                "a file without clips");
             Check.Equal(Debug.Exceptions.Count, 1, "the listener");
             for (int i = 0; i < 5; i++) Scene.Frame(0.1f);
             Check.Equal(Debug.Errors.Count, 1, "errors in the log");
             Vector3 translation;
             Quaternion rotation;
-            Check.That(!player.RootMotion(0, 1, out translation, out rotation) && player.Seconds == 0, "motion of nothing");
+            Check.That(!player.RootMotion(0, 1, out translation, out rotation) && player.Seconds == 0,
+                "motion of nothing");
             player.Seek(1);
             player.Play("walk");
             player.Path = Clips("layers.reel");

@@ -48,14 +48,18 @@ namespace Meshreel.Tests
                 for (int v = 0; v < own.vertexCount; v += 37)
                 {
                     // The seventh copy, relative to the player.
-                    Vector3 wanted = surface.TransformPoint(own.Position(v)) - player.transform.localPosition + new Vector3(60, 0, 0);
+                    Vector3 wanted = surface.TransformPoint(own.Position(v)) - player.transform.localPosition
+                        + new Vector3(60, 0, 0);
                     Matrix4x4 place = Matrix(draws, indirect, 6);
                     Check.Near(place.MultiplyPoint3x4(copied.Position(v)), wanted, 1e-3, "a vertex of a copy");
                     Check.That(place.determinant > 0, "a mirrored copy");
-                    Check.Near(copied.Read(VertexAttribute.Normal, v, 0), -own.Read(VertexAttribute.Normal, v, 0), 0, "normal");
-                    Check.Near(copied.Read(VertexAttribute.Normal, v, 1), own.Read(VertexAttribute.Normal, v, 1), 0, "normal");
+                    Check.Near(copied.Read(VertexAttribute.Normal, v, 0), -own.Read(VertexAttribute.Normal, v, 0), 0,
+                        "normal");
+                    Check.Near(copied.Read(VertexAttribute.Normal, v, 1), own.Read(VertexAttribute.Normal, v, 1), 0,
+                        "normal");
                 }
-                Check.That(own.indexBuffer[1] == copied.indexBuffer[2] && own.indexBuffer[0] == copied.indexBuffer[0], "winding");
+                Check.That(own.indexBuffer[1] == copied.indexBuffer[2]
+                    && own.indexBuffer[0] == copied.indexBuffer[0], "winding");
                 Bounds bounds = draws[0].how.worldBounds;
                 Check.That(bounds.min.x < 5 && bounds.max.x > 11985, "bounds");
                 Scene.Clear();

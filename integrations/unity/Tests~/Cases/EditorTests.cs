@@ -22,7 +22,8 @@ namespace Meshreel.Tests
 
             public Project()
             {
-                Folder = Path.Combine(Path.GetTempPath(), "meshreel_unity_project_" + System.Diagnostics.Process.GetCurrentProcess().Id);
+                Folder = Path.Combine(Path.GetTempPath(), "meshreel_unity_project_"
+                    + System.Diagnostics.Process.GetCurrentProcess().Id);
                 Directory.CreateDirectory(Path.Combine(Folder, "Assets"));
                 Directory.SetCurrentDirectory(Folder);
                 Application.isPlaying = false;
@@ -61,10 +62,12 @@ namespace Meshreel.Tests
             {
                 File.Copy(Game.Flag, "Assets/flag.reel");
                 AssetImportContext context;
-                ReelAsset asset = Import(new ReelImporter { storage = ReelStorage.Embedded }, "Assets/flag.reel", out context);
+                ReelAsset asset = Import(new ReelImporter { storage = ReelStorage.Embedded }, "Assets/flag.reel",
+                    out context);
                 Check.That(asset.name == "flag" && asset.Bytes.Length == new FileInfo(Game.Flag).Length, "embedded");
                 Check.That(asset.Duration > 0.1 && context.Errors.Count == 0, "duration");
-                Check.That(ReelAssetEditor.Summary(asset).Contains("bytes in the asset"), ReelAssetEditor.Summary(asset));
+                Check.That(ReelAssetEditor.Summary(asset).Contains("bytes in the asset"),
+                    ReelAssetEditor.Summary(asset));
                 asset = Import(new ReelImporter(), "Assets/flag.reel", out context);
                 Check.That(asset.Bytes == null && asset.StreamedPath.StartsWith("Meshreel/"), "streamed");
                 Check.That(ReelAssetEditor.Summary(asset).Contains(asset.StreamedPath), ReelAssetEditor.Summary(asset));
@@ -81,7 +84,8 @@ namespace Meshreel.Tests
                 processor.PrepareForBuild(build);
                 Check.Equal(build.Added[asset.StreamedPath], "Assets/flag.reel", "a file of the build");
                 File.Delete("Assets/flag.reel");
-                string message = Check.Throws<BuildFailedException>(() => processor.PrepareForBuild(new BuildPlayerContext()), "a missing file").Message;
+                string message = Check.Throws<BuildFailedException>(()
+                    => processor.PrepareForBuild(new BuildPlayerContext()), "a missing file").Message;
                 Check.That(message.Contains("flag"), message);
                 File.WriteAllText("Assets/bad.reel", "this is no file");
                 asset = Import(new ReelImporter(), "Assets/bad.reel", out context);
@@ -121,12 +125,15 @@ namespace Meshreel.Tests
                 Check.That(context.Errors.Count == 0, string.Join("; ", context.Errors.ToArray()));
                 Check.That(EditorUtility.Steps.Count > 0 && !EditorUtility.IsShown, "progress");
                 ReelReport report = ReelReport.Read(asset.Report);
-                Check.That(report.frames == 60 && report.meshes.Length == 1 && report.meshes[0].method == "fluid", asset.Report);
-                Check.That(report.meshes[0].max_error > 0 && report.meshes[0].max_error <= report.meshes[0].tolerance, "errors");
+                Check.That(report.frames == 60 && report.meshes.Length == 1 && report.meshes[0].method == "fluid",
+                    asset.Report);
+                Check.That(report.meshes[0].max_error > 0
+                    && report.meshes[0].max_error <= report.meshes[0].tolerance, "errors");
                 Check.Equal(report.file_bytes, new FileInfo(asset.ProjectPath).Length, "bytes");
                 string summary = ReelAssetEditor.Summary(asset);
                 Check.That(summary.Contains("/Meta/Meta") && summary.Contains("fluid"), summary);
-                using (ReelFile file = ReelFile.Open(asset.ProjectPath)) Check.Near(file.MetresPerUnit, 0.01, 1e-9, "unit");
+                using (ReelFile file = ReelFile.Open(asset.ProjectPath)) Check.Near(file.MetresPerUnit, 0.01, 1e-9,
+                    "unit");
                 // The source is damaged then: the error names it, and the file before remains.
                 byte[] bytes = File.ReadAllBytes("Assets/meta \"balls\".abc");
                 File.WriteAllBytes("Assets/meta \"balls\".abc", bytes.Take(3000).ToArray());
@@ -136,7 +143,8 @@ namespace Meshreel.Tests
                 File.Copy(Path.Combine(Inputs, "a_flag_wind.abc"), "Assets/flag.abc");
                 importer.options.tolerance = "nonsense";
                 Check.That(Import(importer, "Assets/flag.abc", out context) == null, "an asset of nothing");
-                Check.That(context.Errors.Count == 1 && context.Errors[0].Contains("flag.abc"), "an option that is wrong");
+                Check.That(context.Errors.Count == 1 && context.Errors[0].Contains("flag.abc"),
+                    "an option that is wrong");
                 importer.options.tolerance = "";
                 asset = Import(importer, "Assets/flag.abc", out context);
                 Check.That(context.Warnings.Count == 1 && context.Warnings[0].Contains("/Flag/FlagMesh"), "a remark");
@@ -153,15 +161,18 @@ namespace Meshreel.Tests
                 File.Copy(Path.Combine(Inputs, "d_snake_skinned.abc"), "Assets/snake.abc");
                 EditorUtility.Cancels = true;
                 AssetImportContext context;
-                Check.That(Import(new ReelSourceImporter(), "Assets/snake.abc", out context) == null, "a cancelled import");
-                Check.That(context.Errors[0].Contains("cancelled") && context.Errors[0].Contains("snake.abc"), context.Errors[0]);
+                Check.That(Import(new ReelSourceImporter(), "Assets/snake.abc", out context) == null,
+                    "a cancelled import");
+                Check.That(context.Errors[0].Contains("cancelled") && context.Errors[0].Contains("snake.abc"),
+                    context.Errors[0]);
                 Check.That(Directory.GetFiles("Library/Meshreel").Length == 0, "a file of a cancelled import");
                 EditorUtility.Cancels = false;
                 string program = ReelCompiler.Program;
                 try
                 {
                     ReelCompiler.Program = "/no/such/program";
-                    Check.That(Import(new ReelSourceImporter(), "Assets/snake.abc", out context) == null, "a missing program");
+                    Check.That(Import(new ReelSourceImporter(), "Assets/snake.abc", out context) == null,
+                        "a missing program");
                     Check.That(context.Errors[0].Contains("/no/such/program"), context.Errors[0]);
                     SettingsProvider page = ReelPreferences.Create();
                     EditorGUILayout.Texts["Program"] = program;
@@ -182,7 +193,8 @@ namespace Meshreel.Tests
         {
             AssetDatabaseExperimental.Overrides.Clear();
             ReelImport.Choose("Assets/a.abc");
-            Check.Equal(AssetDatabaseExperimental.Overrides["Assets/a.abc"], typeof(ReelSourceImporter), "the importer");
+            Check.Equal(AssetDatabaseExperimental.Overrides["Assets/a.abc"], typeof(ReelSourceImporter),
+                "the importer");
         }
 
         [Test]
@@ -207,7 +219,8 @@ namespace Meshreel.Tests
                 inspector.Show(0.1);
                 Check.Equal(player.transform.childCount, 1, "Show");
                 // Playing ends previews, and so does loading assemblies.
-                System.Runtime.CompilerServices.RuntimeHelpers.RunClassConstructor(typeof(ReelBuild).Assembly.GetType("Meshreel.Editor.ReelEditorHooks").TypeHandle);
+                Type hooks = typeof(ReelBuild).Assembly.GetType("Meshreel.Editor.ReelEditorHooks");
+                System.Runtime.CompilerServices.RuntimeHelpers.RunClassConstructor(hooks.TypeHandle);
                 EditorApplication.Change(PlayModeStateChange.ExitingEditMode);
                 Check.Equal(player.transform.childCount, 0, "before a game");
                 inspector.Show(0.1);

@@ -118,7 +118,8 @@ namespace Meshreel.Tests
 
         static string Log()
         {
-            return string.Concat(Debug.Errors.Select(e => "\n  " + e)) + string.Concat(Debug.Exceptions.Select(e => "\n  " + e));
+            return string.Concat(Debug.Errors.Select(e => "\n  " + e)) + string.Concat(Debug.Exceptions
+                .Select(e => "\n  " + e));
         }
 
         /// <summary>No errors were logged.</summary>
@@ -163,9 +164,9 @@ namespace Meshreel.Tests
         /// run; without names all run but those whose name begins with "Other".</summary>
         public static int Main(string[] arguments)
         {
-            if (arguments.Length == 1 && arguments[0] == "--layouts")
+            if (arguments.Length == 1 && arguments[0].StartsWith("--layouts"))
             {
-                Console.Write(Layouts.Program());
+                Console.Write(arguments[0] == "--layouts32" ? Layouts.Program32() : Layouts.Program());
                 return 0;
             }
             if (arguments.Length == 1 && arguments[0] == "--public")

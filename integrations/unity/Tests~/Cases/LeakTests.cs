@@ -24,7 +24,8 @@ namespace Meshreel.Tests
             long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
             long grown = GC.GetTotalMemory(true) - total, native = ResidentBytes() - resident;
             Console.WriteLine("     " + what + ": " + frames + " frames, " + (written() - writes) + " meshes written, "
-                + allocated + " bytes allocated, " + grown + " more in use, resident memory " + native / 1024 + " KiB more");
+                + allocated + " bytes allocated, " + grown + " more in use, resident memory " + native / 1024
+                    + " KiB more");
             Check.That(written() - writes > frames / 4, "too few meshes were written");
             // An object has at least 16 bytes: fewer than that per thousand frames is none.
             Check.That(allocated < 16 * frames / 1000, allocated + " bytes were allocated");

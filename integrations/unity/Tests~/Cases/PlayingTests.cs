@@ -181,6 +181,38 @@ namespace Meshreel.Tests
         }
 
         [Test]
+        public static void EverySecondFrame()
+        {
+            ReelPlayer player = Game.Player(Game.Flag, p =>
+            {
+                p.Interpolate = false;
+                p.FrameStep = 2;
+            });
+            Game.UntilReady(player);
+            Check.Equal(player.FrameStep, 2, "FrameStep");
+            int even = 0, odd = 0;
+            for (int i = 0; i < 60; i++)
+            {
+                Scene.Frame(1 / 48f);
+                System.Threading.Thread.Sleep(1);
+                if (player.View.Frame == player.File.Frames - 1) continue;
+                if (player.View.Frame % 2 == 0) even++;
+                else odd++;
+            }
+            Check.That(even > 5 && odd == 0, even + " even and " + odd + " odd frames");
+            player.FrameStep = 0;
+            Check.Equal(player.FrameStep, 1, "every frame");
+            for (int i = 0; i < 60; i++)
+            {
+                Scene.Frame(1 / 48f);
+                System.Threading.Thread.Sleep(1);
+                if (player.View.Frame % 2 != 0) odd++;
+            }
+            Check.That(odd > 0, "no odd frames");
+            Game.Quiet();
+        }
+
+        [Test]
         public static void HiddenPlayersDecodeNothing()
         {
             ReelRuntime.Options.residentMegabytes = 0;
@@ -254,7 +286,8 @@ namespace Meshreel.Tests
             Check.Equal(statistics.Files, 1, "files");
             Check.Equal(statistics.Instances, 2, "instances");
             Check.That(statistics.HeapBytes == 32 << 20 && statistics.HeapUsed > 0, "heap");
-            Check.That(statistics.FramesDecoded > 0 && statistics.BytesRead > 0 && statistics.DecodeSeconds > 0, "counters");
+            Check.That(statistics.FramesDecoded > 0 && statistics.BytesRead > 0 && statistics.DecodeSeconds > 0,
+                "counters");
             Check.That(ReelRuntime.IsRunning, "IsRunning");
             a.Seek(0.5);
             Game.Until(() => a.Clock.Position > 0.4, "a jump of one of them");
@@ -356,7 +389,8 @@ namespace Meshreel.Tests
             Matrix4x4 node = camera.transform.parent.localToWorldMatrix;
             Check.Near(camera.transform.localToWorldMatrix.MultiplyVector(Vector3.forward),
                 node.MultiplyVector(new Vector3(0, 0, -1)), 1e-5, "direction");
-            Check.Near(camera.transform.localToWorldMatrix.MultiplyVector(Vector3.up), node.MultiplyVector(Vector3.up), 1e-5, "up");
+            Check.Near(camera.transform.localToWorldMatrix.MultiplyVector(Vector3.up),
+                node.MultiplyVector(Vector3.up), 1e-5, "up");
             var lens = camera.gameObject.AddComponent<Camera>();
             camera.Apply(lens);
             Check.Near(lens.fieldOfView, camera.fieldOfView, 0, "a camera of the scene");
@@ -398,7 +432,8 @@ namespace Meshreel.Tests
         [Test]
         public static void TrianglesFaceOutwards()
         {
-            ReelPlayer player = Game.Player(Path.Combine(Game.Golden, "v0/wall_small.reel"), p => p.PlayOnEnable = false);
+            ReelPlayer player = Game.Player(Path.Combine(Game.Golden, "v0/wall_small.reel"), p => p.PlayOnEnable =
+                false);
             Game.UntilReady(player);
             Mesh mesh = player.View.Surface(0).GetComponent<MeshFilter>().sharedMesh;
             Transform place = player.View.Surface(0).transform;
@@ -410,7 +445,8 @@ namespace Meshreel.Tests
                 int a = (int)mesh.indexBuffer[i], b = (int)mesh.indexBuffer[i + 1], c = (int)mesh.indexBuffer[i + 2];
                 // In left-handed coordinates this points to where the triangle is clockwise.
                 Vector3 face = Vector3.Cross(mesh.Position(b) - mesh.Position(a), mesh.Position(c) - mesh.Position(a));
-                var normal = new Vector3(mesh.Read(VertexAttribute.Normal, a, 0), mesh.Read(VertexAttribute.Normal, a, 1),
+                var normal = new Vector3(mesh.Read(VertexAttribute.Normal, a, 0), mesh.Read(VertexAttribute.Normal,
+                    a, 1),
                     mesh.Read(VertexAttribute.Normal, a, 2));
                 if (face.magnitude < 1e-6f) continue;
                 all++;
@@ -428,7 +464,8 @@ namespace Meshreel.Tests
             eye.fieldOfView = 60;
             eye.pixelHeight = 1080;
             Camera.main = eye;
-            ReelPlayer player = Game.Player(Path.Combine(Game.Made, "levels.reel"), p => { p.PlayOnEnable = false; p.lodPixels = 2; });
+            ReelPlayer player = Game.Player(Path.Combine(Game.Made, "levels.reel"), p => { p.PlayOnEnable =
+                false; p.lodPixels = 2; });
             Game.UntilReady(player);
             Mesh mesh = player.View.Surface(0).GetComponent<MeshFilter>().sharedMesh;
             Check.Equal(player.File.Mesh(0).LodLevels, 4, "levels");
@@ -461,7 +498,8 @@ namespace Meshreel.Tests
                 using (var decoder = new ReelDecoder(file))
                 {
                     if (file.Frames == 0 || file.Meshes != 1) continue;
-                    ReelPlayer player = Game.Player(each, p => { p.PlayOnEnable = false; p.normals = ReelNormals.None; });
+                    ReelPlayer player = Game.Player(each, p => { p.PlayOnEnable = false; p.normals =
+                        ReelNormals.None; });
                     Game.UntilReady(player);
                     if (player.View.SurfaceCount == 0) continue;
                     Mesh plain = player.View.Surface(0).GetComponent<MeshFilter>().sharedMesh;
@@ -471,10 +509,12 @@ namespace Meshreel.Tests
                     Game.UntilReady(player);
                     Mesh computed = player.View.Surface(0).GetComponent<MeshFilter>().sharedMesh;
                     bool triangles = computed.GetSubMesh(0).topology == MeshTopology.Triangles;
-                    Check.That(!triangles || computed.Offset(VertexAttribute.Normal, out stream) >= 0, each + ": no normals");
+                    Check.That(!triangles || computed.Offset(VertexAttribute.Normal, out stream) >= 0, each
+                        + ": no normals");
                     if (has || !triangles) continue;
                     path = null;
-                    var length = new Vector3(computed.Read(VertexAttribute.Normal, 0, 0), computed.Read(VertexAttribute.Normal, 0, 1),
+                    var length = new Vector3(computed.Read(VertexAttribute.Normal, 0, 0),
+                        computed.Read(VertexAttribute.Normal, 0, 1),
                         computed.Read(VertexAttribute.Normal, 0, 2)).magnitude;
                     Check.Near(length, 1, 1e-4, each + ": a computed normal");
                 }
@@ -486,7 +526,8 @@ namespace Meshreel.Tests
         [Test]
         public static void FilesThatAreReplaced()
         {
-            string path = Path.Combine(Path.GetTempPath(), "meshreel_unity_" + System.Diagnostics.Process.GetCurrentProcess().Id + ".reel");
+            string path = Path.Combine(Path.GetTempPath(), "meshreel_unity_"
+                + System.Diagnostics.Process.GetCurrentProcess().Id + ".reel");
             File.Copy(Game.Flag, path, true);
             try
             {

@@ -30,8 +30,8 @@ namespace Meshreel.Tests
             return values;
         }
 
-        /// <summary>Compares everything that a view shows with a frame: visibility, places, vertices, triangles.
-        /// Returns the number of vertices.</summary>
+        /// <summary>Compares everything that a view shows with a frame: visibility, places, vertices,
+        /// triangles. Returns the number of vertices.</summary>
         public static int Compare(IntPtr frame, ReelFile file, ReelView view, string what)
         {
             int vertices = 0;
@@ -64,13 +64,17 @@ namespace Meshreel.Tests
             ReelFile file, string what)
         {
             int count = (int)state.vertices;
-            Compare(Floats(frame, node, Native.CHANNEL_POSITION, 0, 3 * count), 3, mesh, VertexAttribute.Position, count, what);
+            Compare(Floats(frame, node, Native.CHANNEL_POSITION, 0, 3 * count), 3, mesh, VertexAttribute.Position,
+                count, what);
             if (state.normals != 0)
-                Compare(Floats(frame, node, Native.CHANNEL_NORMAL, 0, 3 * count), 3, mesh, VertexAttribute.Normal, count, what);
+                Compare(Floats(frame, node, Native.CHANNEL_NORMAL, 0, 3 * count), 3, mesh, VertexAttribute.Normal,
+                    count, what);
             if (state.tangents != 0)
-                Compare(Floats(frame, node, Native.CHANNEL_TANGENT, 0, 4 * count), 4, mesh, VertexAttribute.Tangent, count, what);
+                Compare(Floats(frame, node, Native.CHANNEL_TANGENT, 0, 4 * count), 4, mesh, VertexAttribute.Tangent,
+                    count, what);
             if (state.uvs != 0)
-                Compare(Floats(frame, node, Native.CHANNEL_UV, 0, 2 * count), 2, mesh, VertexAttribute.TexCoord0, count, what);
+                Compare(Floats(frame, node, Native.CHANNEL_UV, 0, 2 * count), 2, mesh, VertexAttribute.TexCoord0,
+                    count, what);
             if (state.colours != 0) CompareColours(frame, node, mesh, count, what);
             // A point of the world: right-handed in the file's unit, left-handed in metres here.
             double[] world = World(frame, node);
@@ -83,7 +87,8 @@ namespace Meshreel.Tests
                 double z = world[8] * local.x + world[9] * local.y + world[10] * local.z + world[11];
                 double m = file.MetresPerUnit;
                 double size = Math.Abs(x) + Math.Abs(y) + Math.Abs(z) + 1;
-                Check.Near(got, new Vector3((float)(-x * m), (float)(y * m), (float)(z * m)), 1e-5 * size, what + ": world");
+                Check.Near(got, new Vector3((float)(-x * m), (float)(y * m), (float)(z * m)), 1e-5 * size, what
+                    + ": world");
             }
         }
 
@@ -99,7 +104,8 @@ namespace Meshreel.Tests
                 {
                     float got = BitConverter.ToSingle(bytes, start + 4 * i);
                     if (got != wanted[size * v + i])
-                        throw new Failure(what + ": " + attribute + " of vertex " + v + ": " + got + ", not " + wanted[size * v + i]);
+                        throw new Failure(what + ": " + attribute + " of vertex " + v + ": " + got + ", not "
+                            + wanted[size * v + i]);
                 }
             }
             Check.Count += count;

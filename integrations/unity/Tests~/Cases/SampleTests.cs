@@ -9,7 +9,8 @@ namespace Meshreel.Tests
         [Test]
         public static void TheStreet()
         {
-            string folder = Path.Combine(Path.GetTempPath(), "meshreel_unity_street_" + System.Diagnostics.Process.GetCurrentProcess().Id);
+            string folder = Path.Combine(Path.GetTempPath(), "meshreel_unity_street_"
+                + System.Diagnostics.Process.GetCurrentProcess().Id);
             Directory.CreateDirectory(folder);
             try
             {
@@ -19,7 +20,8 @@ namespace Meshreel.Tests
                 var street = new GameObject("street").AddComponent<Street>();
                 street.copies = 50;
                 Game.Until(() => Graphics.Draws.Count > 0, "the crowd", 0.02f);
-                ReelPlayer[] players = Scene.Objects.Select(o => o.GetComponent<ReelPlayer>()).Where(p => p != null).ToArray();
+                ReelPlayer[] players = Scene.Objects.Select(o => o.GetComponent<ReelPlayer>())
+                    .Where(p => p != null).ToArray();
                 Check.Equal(players.Length, 4, "players");
                 Game.Until(() => players.All(p => p.View != null), "all files", 0.02f);
                 Check.Equal(Graphics.Draws[0].instances, 50, "copies");

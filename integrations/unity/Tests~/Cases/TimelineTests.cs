@@ -127,7 +127,8 @@ namespace Meshreel.Tests
                 Check.That(preview.View != null, "View");
             }
             player.EndPreview();
-            Check.Throws<ReelException>(() => new ReelPreview(null, Game.Golden + "/clips/layers.reel", holder.transform, null), "no frames");
+            Check.Throws<ReelException>(() => new ReelPreview(null, Game.Golden + "/clips/layers.reel",
+                holder.transform, null), "no frames");
             Check.Throws<ReelException>(() => new ReelPreview(null, "", holder.transform, null), "nothing");
             UnityEngine.Object.DestroyImmediate(holder);
         }

@@ -10,14 +10,16 @@ namespace Meshreel.Tests
     {
         static string Temporary(string name, byte[] bytes)
         {
-            string path = Path.Combine(Path.GetTempPath(), "meshreel_unity_" + System.Diagnostics.Process.GetCurrentProcess().Id + "_" + name);
+            string path = Path.Combine(Path.GetTempPath(), "meshreel_unity_"
+                + System.Diagnostics.Process.GetCurrentProcess().Id + "_" + name);
             File.WriteAllBytes(path, bytes);
             return path;
         }
 
         static void IsLogged(string part)
         {
-            Check.That(Debug.Errors.Any(e => e.Contains(part)), "no error names " + part + ": " + string.Join("; ", Debug.Errors.ToArray()));
+            Check.That(Debug.Errors.Any(e => e.Contains(part)), "no error names " + part + ": " + string.Join("; ",
+                Debug.Errors.ToArray()));
         }
 
         [Test]
@@ -95,10 +97,12 @@ namespace Meshreel.Tests
                 if (player.View.Frame == frame) shown++;
             }
             IsLogged("damaged.reel");
-            Check.That(shown > 0 && shown < player.File.Frames, shown + " of " + player.File.Frames + " frames were shown");
+            Check.That(shown > 0 && shown < player.File.Frames, shown + " of " + player.File.Frames
+                + " frames were shown");
             Check.That(player.View.Surface(0).enabled, "nothing is shown");
             Check.That(Debug.Exceptions.Count == 0, "exceptions");
-            Check.Near(player.View.Surface(0).GetComponent<MeshFilter>().sharedMesh.Position(700), first, 1e-4, "frame 0 again");
+            Check.Near(player.View.Surface(0).GetComponent<MeshFilter>().sharedMesh.Position(700), first, 1e-4,
+                "frame 0 again");
             using (ReelFile file = ReelFile.Open(path))
             using (var decoder = new ReelDecoder(file))
             {
@@ -114,7 +118,8 @@ namespace Meshreel.Tests
                     catch (ReelException error)
                     {
                         failed++;
-                        Check.That(error.Message.Length > 0 && error.Status == ReelStatus.Malformed, "status " + error.Status);
+                        Check.That(error.Message.Length > 0 && error.Status == ReelStatus.Malformed, "status "
+                            + error.Status);
                     }
                 }
                 Check.That(failed > 0 && failed < file.Frames, failed + " frames failed");
@@ -268,7 +273,8 @@ namespace Meshreel.Tests
             string wall = Path.Combine(Game.Golden, "v0/wall_small.reel");
             third = Game.Player(Game.Flag, p => p.Ready += who => { if (who.Path != wall) who.Path = wall; });
             ReelPlayer fourth = Game.Player(Game.Flag, p => p.Ready += who => Game.Player(Game.Flag));
-            Game.Until(() => third.View != null && third.View.Meshes[0].Vertices > 10000, "the other file of the third");
+            Game.Until(() => third.View != null && third.View.Meshes[0].Vertices > 10000,
+                "the other file of the third");
             Game.UntilReady(fourth);
             Check.That(!second.gameObject.activeSelf, "the second");
             Check.That(first == null, "the first");
@@ -294,7 +300,8 @@ namespace Meshreel.Tests
         public static void ObjectsOfTheLibraryThatAreGone()
         {
             ReelFile file = ReelFile.Open(Game.Flag);
-            Check.That(file.FileBytes > 0 && file.FramesPerSecond > 0 && file.Period >= 0 && file.Name == Game.Flag, "description");
+            Check.That(file.FileBytes > 0 && file.FramesPerSecond > 0 && file.Period >= 0 && file.Name == Game.Flag,
+                "description");
             Check.Throws<ReelException>(() => file.Node(100), "a node that is not there");
             Check.Throws<ReelException>(() => file.Mesh(-1), "a mesh that is not there");
             Check.Throws<ReelException>(() => file.TimeOfFrame(100000), "a frame that is not there");

@@ -10,7 +10,11 @@ namespace UnityEditor
     public static class EditorPrefs
     {
         static readonly Dictionary<string, string> all = new Dictionary<string, string>();
-        public static string GetString(string key, string fallback) { string found; return all.TryGetValue(key, out found) ? found : fallback; }
+        public static string GetString(string key, string fallback)
+        {
+            string found;
+            return all.TryGetValue(key, out found) ? found : fallback;
+        }
         public static void SetString(string key, string value) { all[key] = value; }
     }
 
@@ -18,7 +22,12 @@ namespace UnityEditor
     {
         public static readonly List<string> Steps = new List<string>();
         public static bool Cancels, IsShown;
-        public static bool DisplayCancelableProgressBar(string title, string info, float progress) { Steps.Add(info); IsShown = true; return Cancels; }
+        public static bool DisplayCancelableProgressBar(string title, string info, float progress)
+        {
+            Steps.Add(info);
+            IsShown = true;
+            return Cancels;
+        }
         public static void ClearProgressBar() { IsShown = false; }
     }
 
@@ -26,15 +35,29 @@ namespace UnityEditor
     public static class AssetDatabase
     {
         public static readonly Dictionary<string, Object> Assets = new Dictionary<string, Object>();
-        public static string AssetPathToGUID(string path) { return path.Aggregate(17u, (hash, c) => hash * 31 + c).ToString("x32"); }
-        public static string GUIDToAssetPath(string guid) { return Assets.Keys.FirstOrDefault(p => AssetPathToGUID(p) == guid) ?? ""; }
+        public static string AssetPathToGUID(string path)
+        {
+            return path.Aggregate(17u, (hash, c) => hash * 31 + c).ToString("x32");
+        }
+        public static string GUIDToAssetPath(string guid)
+        {
+            return Assets.Keys.FirstOrDefault(p => AssetPathToGUID(p) == guid) ?? "";
+        }
         public static string[] FindAssets(string filter)
         {
             if (!filter.StartsWith("t:")) throw new NotSupportedException();
-            return Assets.Where(a => a.Value.GetType().Name == filter.Substring(2)).Select(a => AssetPathToGUID(a.Key)).ToArray();
+            return Assets.Where(a => a.Value.GetType().Name == filter.Substring(2))
+                .Select(a => AssetPathToGUID(a.Key)).ToArray();
         }
-        public static T LoadAssetAtPath<T>(string path) where T : Object { Object found; return Assets.TryGetValue(path, out found) ? found as T : null; }
-        public static string GetAssetPath(Object asset) { return Assets.Where(a => a.Value == asset).Select(a => a.Key).FirstOrDefault() ?? ""; }
+        public static T LoadAssetAtPath<T>(string path) where T : Object
+        {
+            Object found;
+            return Assets.TryGetValue(path, out found) ? found as T : null;
+        }
+        public static string GetAssetPath(Object asset)
+        {
+            return Assets.Where(a => a.Value == asset).Select(a => a.Key).FirstOrDefault() ?? "";
+        }
     }
 
     public static class Selection { public static Object[] objects = new Object[0]; }
@@ -55,7 +78,10 @@ namespace UnityEditor
     public static class EditorApplication
     {
         public static event Action<PlayModeStateChange> playModeStateChanged;
-        public static void Change(PlayModeStateChange to) { if (playModeStateChanged != null) playModeStateChanged(to); }
+        public static void Change(PlayModeStateChange to)
+        {
+            if (playModeStateChanged != null) playModeStateChanged(to);
+        }
     }
     public static class SceneView { public static int Repaints; public static void RepaintAll() { Repaints++; } }
 
@@ -66,8 +92,16 @@ namespace UnityEditor
         public static readonly Dictionary<string, float> Sliders = new Dictionary<string, float>();
         public static readonly Dictionary<string, string> Texts = new Dictionary<string, string>();
         public static readonly List<string> Boxes = new List<string>();
-        public static float Slider(string label, float value, float low, float high) { float set; return Sliders.TryGetValue(label, out set) ? Math.Max(low, Math.Min(high, set)) : value; }
-        public static string TextField(string label, string value) { string set; return Texts.TryGetValue(label, out set) ? set : value; }
+        public static float Slider(string label, float value, float low, float high)
+        {
+            float set;
+            return Sliders.TryGetValue(label, out set) ? Math.Max(low, Math.Min(high, set)) : value;
+        }
+        public static string TextField(string label, string value)
+        {
+            string set;
+            return Texts.TryGetValue(label, out set) ? set : value;
+        }
         public static void HelpBox(string text, MessageType type) { Boxes.Add(text); }
         public static void Space() { }
         public static void BeginHorizontal() { }
@@ -118,13 +152,20 @@ namespace UnityEditor.AssetImporters
         public void LogImportError(string message) { Errors.Add(message); }
         public void LogImportWarning(string message) { Warnings.Add(message); }
         public void AddObjectToAsset(string id, Object asset) { added = asset; }
-        public void SetMainObject(Object asset) { if (asset != added) throw new InvalidOperationException("not added"); Main = asset; }
+        public void SetMainObject(Object asset)
+        {
+            if (asset != added) throw new InvalidOperationException("not added");
+            Main = asset;
+        }
     }
 }
 
 namespace UnityEditor.Build
 {
-    public sealed class BuildFailedException : Exception { public BuildFailedException(string message) : base(message) { } }
+    public sealed class BuildFailedException : Exception
+    {
+        public BuildFailedException(string message) : base(message) { }
+    }
     public sealed class BuildPlayerContext
     {
         public readonly Dictionary<string, string> Added = new Dictionary<string, string>();

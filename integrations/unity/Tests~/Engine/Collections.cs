@@ -38,6 +38,9 @@ namespace Unity.Collections.LowLevel.Unsafe
 {
     public static class NativeArrayUnsafeUtility
     {
-        public static unsafe void* GetUnsafePtr<T>(NativeArray<T> array) where T : struct { return (void*)array.memory; }
+        public static unsafe void* GetUnsafePtr<T>(NativeArray<T> array) where T : struct
+        {
+            return (void*)array.memory;
+        }
     }
 }

@@ -1,5 +1,5 @@
-// Stand-ins for meshes and rendering. A mesh keeps its buffers, and checks what the engine checks, so that tests can read
-// back what would be drawn.
+// Stand-ins for meshes and rendering. A mesh keeps its buffers, and checks what the engine checks, so that
+// tests can read back what would be drawn.
 using System;
 using System.Collections.Generic;
 using System.Runtime.InteropServices;
@@ -9,12 +9,23 @@ using UnityEngine.Rendering;
 
 namespace UnityEngine.Rendering
 {
-    public enum VertexAttribute { Position, Normal, Tangent, Color, TexCoord0, TexCoord1, TexCoord2, TexCoord3, TexCoord4, TexCoord5, TexCoord6, TexCoord7, BlendWeight, BlendIndices }
-    public enum VertexAttributeFormat { Float32, Float16, UNorm8, SNorm8, UNorm16, SNorm16, UInt8, SInt8, UInt16, SInt16, UInt32, SInt32 }
+    public enum VertexAttribute
+    {
+        Position, Normal, Tangent, Color, TexCoord0, TexCoord1, TexCoord2, TexCoord3, TexCoord4, TexCoord5,
+            TexCoord6, TexCoord7, BlendWeight, BlendIndices
+    }
+    public enum VertexAttributeFormat
+    {
+        Float32, Float16, UNorm8, SNorm8, UNorm16, SNorm16, UInt8, SInt8, UInt16, SInt16, UInt32, SInt32
+    }
     public enum IndexFormat { UInt16, UInt32 }
     public enum ShadowCastingMode { Off, On, TwoSided, ShadowsOnly }
     [Flags]
-    public enum MeshUpdateFlags { Default = 0, DontValidateIndices = 1, DontResetBoneBounds = 2, DontNotifyMeshUsers = 4, DontRecalculateBounds = 8 }
+    public enum MeshUpdateFlags
+    {
+        Default = 0, DontValidateIndices = 1, DontResetBoneBounds = 2, DontNotifyMeshUsers = 4,
+            DontRecalculateBounds = 8
+    }
 
     public struct VertexAttributeDescriptor
     {
@@ -32,7 +43,10 @@ namespace UnityEngine.Rendering
             {
                 switch (format)
                 {
-                    case VertexAttributeFormat.Float32: case VertexAttributeFormat.UInt32: case VertexAttributeFormat.SInt32: return 4 * dimension;
+                    case VertexAttributeFormat.Float32:
+                    case VertexAttributeFormat.UInt32:
+                    case VertexAttributeFormat.SInt32:
+                        return 4 * dimension;
                     case VertexAttributeFormat.UNorm8: case VertexAttributeFormat.SNorm8: return dimension;
                     default: return 2 * dimension;
                 }
@@ -83,7 +97,8 @@ namespace UnityEngine
             foreach (VertexAttributeDescriptor a in attributes)
             {
                 if (a.Size % 4 != 0) throw new ArgumentException("attributes must be multiples of four bytes");
-                if ((int)a.attribute <= last[a.stream]) throw new ArgumentException("attributes of a stream must be in order");
+                if ((int)a.attribute <= last[a.stream])
+                    throw new ArgumentException("attributes of a stream must be in order");
                 last[a.stream] = (int)a.attribute;
                 strides[a.stream] += a.Size;
             }
@@ -99,8 +114,10 @@ namespace UnityEngine
         {
             int size = Marshal.SizeOf(typeof(T));
             if (dataStart < 0 || dataStart + count > data.Length) throw new ArgumentOutOfRangeException("dataStart");
-            if ((meshBufferStart + count) * size > streams[stream].Length) throw new ArgumentOutOfRangeException("count");
-            Marshal.Copy((IntPtr)((byte*)NativeArrayUnsafeUtility.GetUnsafePtr(data) + dataStart * size), streams[stream],
+            if ((meshBufferStart + count) * size > streams[stream].Length)
+                throw new ArgumentOutOfRangeException("count");
+            Marshal.Copy((IntPtr)((byte*)NativeArrayUnsafeUtility.GetUnsafePtr(data) + dataStart * size),
+                streams[stream],
                 meshBufferStart * size, count * size);
         }
         public unsafe void SetIndexBufferData<T>(NativeArray<T> data, int dataStart, int meshBufferStart, int count,
@@ -113,18 +130,24 @@ namespace UnityEngine
         }
         public void SetSubMesh(int index, SubMeshDescriptor range, MeshUpdateFlags flags = MeshUpdateFlags.Default)
         {
-            if (range.indexStart < 0 || range.indexStart + range.indexCount > indexBuffer.Length) throw new ArgumentOutOfRangeException("range");
+            if (range.indexStart < 0 || range.indexStart + range.indexCount > indexBuffer.Length)
+                throw new ArgumentOutOfRangeException("range");
             int corners = range.topology == MeshTopology.Triangles ? 3 : range.topology == MeshTopology.Lines ? 2 : 1;
             if (range.indexCount % corners != 0) throw new ArgumentException("indexCount");
             for (int i = 0; i < range.indexCount; i++)
-                if (indexBuffer[range.indexStart + i] >= vertexCount) throw new ArgumentException("an index is too large");
+                if (indexBuffer[range.indexStart + i] >= vertexCount)
+                    throw new ArgumentException("an index is too large");
             ranges[index] = range;
         }
-        public void UploadMeshData(bool markNoLongerReadable) { if (markNoLongerReadable) throw new NotSupportedException(); }
+        public void UploadMeshData(bool markNoLongerReadable)
+        {
+            if (markNoLongerReadable) throw new NotSupportedException();
+        }
         public SubMeshDescriptor GetSubMesh(int index) { return ranges[index]; }
         public GraphicsBuffer GetVertexBuffer(int stream)
         {
-            if ((vertexBufferTarget & GraphicsBuffer.Target.Raw) == 0) throw new InvalidOperationException("the buffer cannot be bound");
+            if ((vertexBufferTarget & GraphicsBuffer.Target.Raw) == 0)
+                throw new InvalidOperationException("the buffer cannot be bound");
             return new GraphicsBuffer(GraphicsBuffer.Target.Vertex | vertexBufferTarget, streams[stream]);
         }
         /// Offset and stream of an attribute; -1 if there is none.
@@ -147,7 +170,8 @@ namespace UnityEngine
         }
         public Vector3 Position(int vertex)
         {
-            return new Vector3(Read(VertexAttribute.Position, vertex, 0), Read(VertexAttribute.Position, vertex, 1), Read(VertexAttribute.Position, vertex, 2));
+            return new Vector3(Read(VertexAttribute.Position, vertex, 0), Read(VertexAttribute.Position, vertex, 1),
+                Read(VertexAttribute.Position, vertex, 2));
         }
         /// Of triangles that are clockwise seen from outside.
         public void RecalculateNormals(MeshUpdateFlags flags = MeshUpdateFlags.Default)
@@ -184,7 +208,11 @@ namespace UnityEngine
         static readonly Dictionary<string, int> ids = new Dictionary<string, int>();
         static readonly List<string> names = new List<string>();
         public bool isSupported { get { return true; } }
-        public static Shader Find(string name) { return name == "Standard" || name.StartsWith("Meshreel/") ? new Shader { name = name } : null; }
+        public static Shader Find(string name)
+        {
+            return name == "Standard" || name.StartsWith("Meshreel/") ? new Shader { name = name }
+            : null;
+        }
         public static int PropertyToID(string name)
         {
             int id;
@@ -231,7 +259,11 @@ namespace UnityEngine
     public sealed class GraphicsBuffer : IDisposable
     {
         [Flags]
-        public enum Target { Vertex = 1, Index = 2, CopySource = 4, CopyDestination = 8, Structured = 16, Raw = 32, Append = 64, Counter = 128, IndirectArguments = 256, Constant = 512 }
+        public enum Target
+        {
+            Vertex = 1, Index = 2, CopySource = 4, CopyDestination = 8, Structured = 16, Raw = 32, Append = 64,
+                Counter = 128, IndirectArguments = 256, Constant = 512
+        }
         public struct IndirectDrawIndexedArgs
         {
             public const int size = 20;
@@ -246,7 +278,8 @@ namespace UnityEngine
         public GraphicsBuffer(Target target, int count, int stride)
         {
             if (count < 1 || stride < 1) throw new ArgumentException("count and stride must be positive");
-            if ((target & Target.Raw) != 0 && stride != 4) throw new ArgumentException("raw buffers have a stride of 4");
+            if ((target & Target.Raw) != 0 && stride != 4)
+                throw new ArgumentException("raw buffers have a stride of 4");
             this.target = target; this.count = count; this.stride = stride;
             content = new byte[(long)count * stride];
             Alive++;
@@ -258,8 +291,10 @@ namespace UnityEngine
         public unsafe void SetData<T>(NativeArray<T> data, int start, int bufferStart, int number) where T : struct
         {
             int size = Marshal.SizeOf(typeof(T));
-            if (start + number > data.Length || (bufferStart + number) * size > content.Length) throw new ArgumentOutOfRangeException("number");
-            Marshal.Copy((IntPtr)((byte*)NativeArrayUnsafeUtility.GetUnsafePtr(data) + start * size), content, bufferStart * size, number * size);
+            if (start + number > data.Length || (bufferStart + number) * size > content.Length)
+                throw new ArgumentOutOfRangeException("number");
+            Marshal.Copy((IntPtr)((byte*)NativeArrayUnsafeUtility.GetUnsafePtr(data) + start * size), content,
+                bufferStart * size, number * size);
         }
         public uint Word(int index) { return BitConverter.ToUInt32(content, 4 * index); }
         public void Dispose()
@@ -307,7 +342,9 @@ namespace UnityEngine
         public void Dispatch(int kernel, int x, int y, int z)
         {
             if (!records) return;
-            var done = new Dispatched { kernel = kernels[kernel], keywords = string.Join(" ", new List<string>(keywords).ToArray()), x = x, y = y, ints = new Dictionary<string, int>(), buffers = new Dictionary<string, GraphicsBuffer>() };
+            var done = new Dispatched { kernel = kernels[kernel], keywords = string.Join(" ",
+                new List<string>(keywords).ToArray()), x = x, y = y, ints = new Dictionary<string, int>(), buffers =
+                    new Dictionary<string, GraphicsBuffer>() };
             foreach (var pair in ints) done.ints[Shader.NameOf(pair.Key)] = pair.Value;
             foreach (var pair in buffers[kernel]) done.buffers[Shader.NameOf(pair.Key)] = pair.Value;
             dispatches.Add(done);
@@ -356,20 +393,26 @@ namespace UnityEngine
         }
         public static readonly List<Draw> Draws = new List<Draw>();
         public static bool Records = true;
-        public static void RenderMeshIndirect(RenderParams how, Mesh mesh, GraphicsBuffer commands, int commandCount = 1, int startCommand = 0)
+        public static void RenderMeshIndirect(RenderParams how, Mesh mesh, GraphicsBuffer commands,
+            int commandCount = 1, int startCommand = 0)
         {
-            if ((commands.target & GraphicsBuffer.Target.IndirectArguments) == 0) throw new ArgumentException("commands");
+            if ((commands.target & GraphicsBuffer.Target.IndirectArguments) == 0)
+                throw new ArgumentException("commands");
             if (!Records) return;
             for (int i = startCommand; i < startCommand + commandCount; i++)
-                Draws.Add(new Draw { how = how, mesh = mesh, submesh = i, commands = commands, instances = (int)commands.Word(5 * i + 1) });
+                Draws.Add(new Draw { how = how, mesh = mesh, submesh = i, commands = commands, instances =
+                    (int)commands.Word(5 * i + 1) });
         }
-        public static unsafe void RenderMeshInstanced<T>(RenderParams how, Mesh mesh, int submesh, NativeArray<T> data, int count = -1, int start = 0) where T : struct
+        public static unsafe void RenderMeshInstanced<T>(RenderParams how, Mesh mesh, int submesh,
+            NativeArray<T> data, int count = -1, int start = 0) where T : struct
         {
-            if (!how.material.enableInstancing) throw new InvalidOperationException("the material does not enable instancing");
+            if (!how.material.enableInstancing)
+                throw new InvalidOperationException("the material does not enable instancing");
             if (count > 1023) throw new ArgumentOutOfRangeException("count");
             if (!Records) return;
             var matrices = new Matrix4x4[count];
-            for (int i = 0; i < count; i++) matrices[i] = ((Matrix4x4*)NativeArrayUnsafeUtility.GetUnsafePtr(data))[start + i];
+            for (int i = 0; i < count; i++) matrices[i] =
+                ((Matrix4x4*)NativeArrayUnsafeUtility.GetUnsafePtr(data))[start + i];
             Draws.Add(new Draw { how = how, mesh = mesh, submesh = submesh, instances = count, matrices = matrices });
         }
     }
@@ -398,7 +441,8 @@ namespace UnityEngine.Networking
                 if (result != Result.InProgress) return true;
                 try
                 {
-                    downloadHandler = new DownloadHandler { data = System.IO.File.ReadAllBytes(address.Substring("test://".Length)) };
+                    downloadHandler = new DownloadHandler { data =
+                        System.IO.File.ReadAllBytes(address.Substring("test://".Length)) };
                     result = Result.Success;
                 }
                 catch (Exception e) { result = Result.ProtocolError; error = "HTTP/1.1 404: " + e.Message; }

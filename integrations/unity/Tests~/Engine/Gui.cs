@@ -1,4 +1,5 @@
-// Stand-ins for the inspector's buttons, and for JsonUtility: objects, arrays, texts and numbers into public fields.
+// Stand-ins for the inspector's buttons, and for JsonUtility: objects, arrays, texts and numbers into public
+// fields.
 using System;
 using System.Collections;
 using System.Collections.Generic;
@@ -21,7 +22,8 @@ namespace UnityEngine
             var reader = new Reader { text = json };
             object read = reader.Value();
             reader.Space();
-            if (reader.at != json.Length || !(read is Dictionary<string, object>)) throw new ArgumentException("JSON parse error");
+            if (reader.at != json.Length || !(read is Dictionary<string, object>))
+                throw new ArgumentException("JSON parse error");
             return (T)Convert(read, typeof(T));
         }
 
@@ -36,13 +38,15 @@ namespace UnityEngine
                 for (int i = 0; i < list.Count; i++) all.SetValue(Convert(list[i], type.GetElementType()), i);
                 return all;
             }
-            if (type.IsPrimitive) return value is double ? System.Convert.ChangeType(value, type, CultureInfo.InvariantCulture) : Activator.CreateInstance(type);
+            if (type.IsPrimitive) return value is double ? System.Convert.ChangeType(value, type,
+                CultureInfo.InvariantCulture) : Activator.CreateInstance(type);
             var map = value as Dictionary<string, object>;
             object made = Activator.CreateInstance(type);
             foreach (FieldInfo field in type.GetFields(BindingFlags.Instance | BindingFlags.Public))
             {
                 object found;
-                if (map != null && map.TryGetValue(field.Name, out found)) field.SetValue(made, Convert(found, field.FieldType));
+                if (map != null && map.TryGetValue(field.Name, out found)) field.SetValue(made, Convert(found,
+                    field.FieldType));
             }
             return made;
         }
@@ -51,7 +55,8 @@ namespace UnityEngine
         {
             public string text;
             public int at;
-            char Next { get { if (at >= text.Length) throw new ArgumentException("JSON ends early"); return text[at]; } }
+            char Next { get { if (at >= text.Length)
+                throw new ArgumentException("JSON ends early"); return text[at]; } }
             public void Space() { while (at < text.Length && char.IsWhiteSpace(text[at])) at++; }
             public object Value()
             {
@@ -73,7 +78,8 @@ namespace UnityEngine
                 if (word == "false") return 0.0;
                 if (word == "null") return null;
                 double number;
-                if (!double.TryParse(word, NumberStyles.Float, CultureInfo.InvariantCulture, out number)) throw new ArgumentException("JSON parse error: " + word);
+                if (!double.TryParse(word, NumberStyles.Float, CultureInfo.InvariantCulture, out number))
+                    throw new ArgumentException("JSON parse error: " + word);
                 return number;
             }
             object Map()
@@ -114,7 +120,8 @@ namespace UnityEngine
                 {
                     if (Next != '\\') { read.Append(Next); continue; }
                     at++;
-                    if (Next == 'u') { read.Append((char)int.Parse(text.Substring(at + 1, 4), NumberStyles.HexNumber)); at += 4; }
+                    if (Next == 'u') { read.Append((char)int.Parse(text.Substring(at + 1, 4),
+                        NumberStyles.HexNumber)); at += 4; }
                     else read.Append(Next == 'n' ? '\n' : Next == 't' ? '\t' : Next);
                 }
                 at++;

@@ -1,4 +1,5 @@
-// Stand-ins for structures of UnityEngine, as its scripting reference describes them: only what the package uses.
+// Stand-ins for structures of UnityEngine, as its scripting reference describes them: only what the package
+// uses.
 using System;
 
 namespace UnityEngine

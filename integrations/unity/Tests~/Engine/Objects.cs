@@ -1,6 +1,6 @@
-// Stand-ins for objects and components of UnityEngine. `Scene` calls the messages of components in the order that the
-// manual documents: Awake and OnEnable when a component is added to an active object, Update, LateUpdate, OnDisable,
-// OnDestroy.
+// Stand-ins for objects and components of UnityEngine. `Scene` calls the messages of components in the order
+// that the manual documents: Awake and OnEnable when a component is added to an active object, Update,
+// LateUpdate, OnDisable, OnDestroy.
 using System;
 using System.Collections.Generic;
 using System.Reflection;
@@ -8,7 +8,10 @@ using System.Reflection;
 namespace UnityEngine
 {
     [Flags]
-    public enum HideFlags { None = 0, HideInHierarchy = 1, DontSaveInEditor = 4, NotEditable = 8, DontSave = 52, HideAndDontSave = 61 }
+    public enum HideFlags
+    {
+        None = 0, HideInHierarchy = 1, DontSaveInEditor = 4, NotEditable = 8, DontSave = 52, HideAndDontSave = 61
+    }
 
     public class Object
     {
@@ -35,7 +38,10 @@ namespace UnityEngine
 
     public class ScriptableObject : Object
     {
-        public static T CreateInstance<T>() where T : ScriptableObject { return (T)Activator.CreateInstance(typeof(T), true); }
+        public static T CreateInstance<T>() where T : ScriptableObject
+        {
+            return (T)Activator.CreateInstance(typeof(T), true);
+        }
     }
 
     public class Component : Object
@@ -109,7 +115,8 @@ namespace UnityEngine
         {
             if (!includeInactive && !activeInHierarchy) return;
             foreach (Component c in components) if (c is T) all.Add(c as T);
-            for (int i = 0; i < transform.childCount; i++) transform.GetChild(i).gameObject.Collect(all, includeInactive);
+            for (int i = 0; i < transform.childCount; i++) transform.GetChild(i).gameObject.Collect(all,
+                includeInactive);
         }
     }
 
@@ -209,7 +216,11 @@ namespace UnityEngine
         {
             var all = new List<MonoBehaviour>();
             foreach (GameObject o in Objects)
-                foreach (Component c in o.Components) { var m = c as MonoBehaviour; if (m != null && m.isOn && Runs(m)) all.Add(m); }
+                foreach (Component c in o.Components)
+                {
+                    var m = c as MonoBehaviour;
+                    if (m != null && m.isOn && Runs(m)) all.Add(m);
+                }
             all.Sort((a, b) => Order(a).CompareTo(Order(b)));
             foreach (MonoBehaviour m in all) if (m.isOn && (message != "Start" || started.Add(m))) Send(m, message);
         }
@@ -269,8 +280,15 @@ namespace UnityEngine
     [AttributeUsage(AttributeTargets.Class)]
     public sealed class RequireComponent : Attribute { public RequireComponent(Type type) { } }
     [AttributeUsage(AttributeTargets.Class)]
-    public sealed class CreateAssetMenuAttribute : Attribute { public string menuName { get; set; } public string fileName { get; set; } }
-    public enum RuntimeInitializeLoadType { AfterSceneLoad, BeforeSceneLoad, AfterAssembliesLoaded, BeforeSplashScreen, SubsystemRegistration }
+    public sealed class CreateAssetMenuAttribute : Attribute
+    {
+        public string menuName { get; set; }
+        public string fileName { get; set; }
+    }
+    public enum RuntimeInitializeLoadType
+    {
+        AfterSceneLoad, BeforeSceneLoad, AfterAssembliesLoaded, BeforeSplashScreen, SubsystemRegistration
+    }
     [AttributeUsage(AttributeTargets.Method)]
     public sealed class RuntimeInitializeOnLoadMethodAttribute : Attribute
     {

@@ -45,8 +45,14 @@ namespace UnityEngine.Playables
     public static class PlayableExtensions
     {
         public static int GetInputCount<U>(this U of) where U : struct, IPlayable { return of.Handle.inputs.Count; }
-        public static float GetInputWeight<U>(this U of, int i) where U : struct, IPlayable { return of.Handle.weights[i]; }
-        public static Playable GetInput<U>(this U of, int i) where U : struct, IPlayable { return new Playable(of.Handle.inputs[i]); }
+        public static float GetInputWeight<U>(this U of, int i) where U : struct, IPlayable
+        {
+            return of.Handle.weights[i];
+        }
+        public static Playable GetInput<U>(this U of, int i) where U : struct, IPlayable
+        {
+            return new Playable(of.Handle.inputs[i]);
+        }
         public static double GetTime<U>(this U of) where U : struct, IPlayable { return of.Handle.time; }
         public static double GetSpeed<U>(this U of) where U : struct, IPlayable { return of.Handle.speed; }
     }
