@@ -27,11 +27,12 @@ compile_files() {
     local inputs="$root/testdata/inputs"
     "$program" compile -q --lod 3 "$inputs/c_wall_fracture_onemesh.abc" -o "$work/files/wall_lods.reel"
     "$program" compile -q --rig keep "$inputs/beam.glb" -o "$work/files/beam.reel"
+    "$program" compile -q --animation all "$inputs/beam.glb" -o "$work/files/ranges.reel"
     "$program" compile -q "$inputs/g_scene_attributes.abc" -o "$work/files/scene.reel"
 }
 
-# Names the extension to the engine, as the editor does when it finds it. Godot 4.6.3 crashes if it finds one in a project
-# that it has never opened, and is to end soon after, as with --import.
+# Names the extension to the engine, as the editor does when it finds it. Godot 4.6.3 crashes if it finds one in a
+# project that it has never opened, and is to end soon after, as with --import.
 name_extension() {
     mkdir -p "$1/.godot"
     echo "res://addons/meshreel/meshreel.gdextension" >"$1/.godot/extension_list.cfg"
@@ -43,12 +44,14 @@ lay_out_project() {
     cp -r tests/project "$project"
     cp -r addons "$project/addons"
     name_extension "$project"
-    library=$(cargo metadata --locked --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug
+    library=$(cargo metadata --locked --no-deps --format-version 1 |
+        sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/debug
     folder="$project/addons/meshreel/bin/$(rustc -vV | sed -n 's/^host: //p')"
     mkdir -p "$folder" "$project/files" "$project/sources" "$project/decoded"
     cp "$library"/*meshreel_godot.{so,dylib,dll} "$folder" 2>/dev/null || test -n "$(ls "$folder")"
-    cp "$root"/testdata/golden/v0/*.reel "$root"/testdata/golden/clips/*.reel "$work"/files/* "$project/files" 2>/dev/null ||
-        test -e "$project/files/square.reel"
+    cp "$root"/testdata/golden/v0/*.reel "$root"/testdata/golden/clips/*.reel "$project/files"
+    cp -r "$work/files/." "$project/files"
+    cp -r "$root/testdata/conformance" "$project/conformance"
     local file frame
     while read -r file frames; do
         for frame in $frames; do
@@ -67,7 +70,7 @@ FILES
         cp "$root/testdata/inputs/beam.glb" "$project/files/beam_scene.bin"
         cp "$root/testdata/inputs/a_flag_wind.abc" "$project/sources/flag.abc"
         cp "$root/testdata/inputs/c_wall_fracture_onemesh.abc" "$project/sources/wall.abc"
-        printf '[remap]\n\nimporter="meshreel"\ntype="ReelResource"\n\n[params]\n\nlevels_of_detail=2\n' \
+        printf '[remap]\n\nimporter="meshreel"\ntype="ReelResource"\n\n[params]\n\nlods=2\n' \
             >"$project/sources/wall.abc.import"
         sed -i.bak "s|^watch_files=2|&\nprogram=\"$program\"|" "$project/project.godot"
     fi
@@ -80,6 +83,17 @@ run_project() {
     grep -E '^(ok|skipped|FAILED): |passed, ' "$log" || { cat "$log"; return 1; }
     ! grep -E 'panicked|SCRIPT ERROR|handle_crash' "$log"
     grep -q ' 0 failed' "$log"
+}
+
+# Compares what the engine held of the conformance set in the last run with the numbers of the sources.
+compare_shown() {
+    local shown="$work/project/conformance/shown.json"
+    if command -v python3 >/dev/null; then
+        python3 "$root/tools/conformance/check.py" "$shown"
+    else
+        echo "skipped: python3 is not on PATH; what is shown of the conformance set is not compared"
+    fi
+    rm "$shown"
 }
 
 step formatting
@@ -115,12 +129,15 @@ name_extension "$work/exported"
 run_project godot --headless --path "$work/exported"
 step "the engine without a display"
 run_project godot --headless --path "$work/project"
+compare_shown
 step "the engine with a display"
-drawn=(godot --audio-driver Dummy --rendering-method gl_compatibility --path "$work/project")
+with_display=(godot --audio-driver Dummy --rendering-method gl_compatibility --path "$work/project")
 if [ -n "${DISPLAY:-}" ]; then
-    run_project "${drawn[@]}"
+    run_project "${with_display[@]}"
+    compare_shown
 elif command -v xvfb-run >/dev/null; then
-    run_project xvfb-run -a "${drawn[@]}"
+    run_project xvfb-run -a "${with_display[@]}"
+    compare_shown
 else
     echo "skipped: there is neither DISPLAY nor xvfb-run"
 fi

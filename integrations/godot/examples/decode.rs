@@ -1,4 +1,5 @@
-//! Prints the numbers of a frame as JSON, as the decoder has them, to compare what the engine shows with them.
+//! Prints the numbers of a frame as JSON, as the decoder has them, to compare what the engine shows with
+//! them.
 //!
 //! ```text
 //! cargo run --example decode -- FILE.reel FRAME

@@ -20,8 +20,8 @@ struct BoundClips {
     metres: f32,
 }
 
-/// Plays the clips of a `.reel` file on a [Skeleton3D], such as that of an imported character. Joints and bones
-/// belong together by their names.
+/// Plays the clips of a `.reel` file on a [Skeleton3D], such as that of an imported character. Joints and
+/// bones belong together by their names.
 #[derive(GodotClass)]
 #[class(tool, init, base = Node)]
 pub struct ReelClipPlayer {
@@ -64,8 +64,8 @@ pub struct ReelClipPlayer {
     #[export]
     plays_in_editor: bool,
 
-    /// The time in seconds from the clip's first sample. A track of an [AnimationPlayer] can key it: in a frame in
-    /// which it is set, it does not pass by itself.
+    /// The time in seconds from the clip's first sample. A track of an [AnimationPlayer] can key it: in a
+    /// frame in which it is set, it does not pass by itself.
     #[var(get = get_time, set = set_time, usage_flags = [EDITOR])]
     time: PhantomVar<f64>,
 
@@ -111,13 +111,13 @@ impl ReelClipPlayer {
     #[signal]
     fn ended();
 
-    /// The file could not be opened or decoded, or there is no such clip. The last good pose stays. Also logged as
-    /// an error.
+    /// The file could not be opened or decoded, or there is no such clip. The last good pose stays. Also
+    /// logged as an error.
     #[signal]
     fn failed(message: GString);
 
-    /// Plays the clip of this name from its beginning. It takes the place of the one before over `fade` seconds.
-    /// Returns `false` if there is no such clip: the one before goes on.
+    /// Plays the clip of this name from its beginning. It takes the place of the one before over `fade`
+    /// seconds. Returns `false` if there is no such clip: the one before goes on.
     #[func]
     fn play(&mut self, clip: GString, #[opt(default = 0.0)] fade: f64) -> bool {
         self.playing = true;

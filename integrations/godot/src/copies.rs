@@ -22,10 +22,11 @@ struct CopiedMesh {
     rows: Option<[f32; 12]>,
 }
 
-/// Shows copies of what a [ReelInstance3D] plays, for crowds: a mesh is decoded once and drawn as a [MultiMesh].
+/// Shows copies of what a [ReelInstance3D] plays, for crowds: a mesh is decoded once and drawn as a
+/// [MultiMesh].
 ///
-/// The copies stand at `transforms`, relative to this node. The other node may be hidden, and its own place does
-/// not matter.
+/// The copies stand at `transforms`, relative to this node. The other node may be hidden, and its own place
+/// does not matter.
 #[derive(GodotClass)]
 #[class(tool, init, base = Node3D)]
 pub struct ReelCopies3D {

@@ -79,7 +79,7 @@ impl IEditorImportPlugin for ReelImporter {
             option("tolerance", "0.01%".to_variant(), PropertyHint::NONE, ""),
             option("preset", "small".to_variant(), PropertyHint::ENUM, "small,fast,classic"),
             option("unit", "".to_variant(), PropertyHint::ENUM_SUGGESTION, "m,cm,mm,in"),
-            option("levels_of_detail", 0.to_variant(), PropertyHint::RANGE, "0,7,1"),
+            option("lods", 0.to_variant(), PropertyHint::RANGE, "0,7,1"),
             option("cycle", false.to_variant(), PropertyHint::NONE, ""),
             option("clips_only", false.to_variant(), PropertyHint::NONE, ""),
             option("arguments", PackedStringArray::new().to_variant(), PropertyHint::NONE, ""),
@@ -132,7 +132,7 @@ fn compile_options(options: &VarDictionary) -> CompileOptions {
     let value = |name: &str| options.get(name).unwrap_or_default();
     let text = |name: &str| value(name).try_to::<GString>().unwrap_or_default().to_string();
     let flag = |name: &str| value(name).try_to::<bool>().unwrap_or(false);
-    let lods = value("levels_of_detail").try_to::<i64>().unwrap_or(0).clamp(0, 7);
+    let lods = value("lods").try_to::<i64>().unwrap_or(0).clamp(0, 7);
     let arguments = value("arguments").try_to::<PackedStringArray>().unwrap_or_default();
     CompileOptions {
         tolerance: text("tolerance"),

@@ -40,9 +40,10 @@ impl ReelRepeat {
 
 /// Plays a `.reel` file: baked animation of any size, streamed from the disk in fixed memory.
 ///
-/// When its first frame is decoded, it gets the nodes of the file as children, below a node `Reel` that scales to
-/// metres: a [Node3D] for each node of the hierarchy, with its name; below these a [MeshInstance3D] for each mesh,
-/// with a surface for each material, and a [Camera3D] for each camera. They belong to no scene and are not saved.
+/// When its first frame is decoded, it gets the nodes of the file as children, below a node `Reel` that
+/// scales to metres: a [Node3D] for each node of the hierarchy, with its name; below these a [MeshInstance3D]
+/// for each mesh, with a surface for each material, and a [Camera3D] for each camera. They belong to no scene
+/// and are not saved.
 #[derive(GodotClass)]
 #[class(tool, init, base = Node3D)]
 pub struct ReelInstance3D {
@@ -67,8 +68,8 @@ pub struct ReelInstance3D {
     #[var(set = set_repeat)]
     repeat: ReelRepeat,
 
-    /// The time at which it begins, in seconds from the first frame. 0: at the beginning of the range, or played
-    /// backwards at its end.
+    /// The time at which it begins, in seconds from the first frame. 0: at the beginning of the range, or
+    /// played backwards at its end.
     #[export(range = (0.0, 3600.0, 0.001, or_greater, suffix = "s"))]
     #[var(set = set_start)]
     start: f64,
@@ -89,8 +90,8 @@ pub struct ReelInstance3D {
     #[init(val = true)]
     interpolate: bool,
 
-    /// The time, in seconds from the first frame. Set once, it is a jump. A track of an [AnimationPlayer] keys it:
-    /// as long as it is set in each frame, playback follows it.
+    /// The time, in seconds from the first frame. Set once, it is a jump. A track of an [AnimationPlayer]
+    /// keys it: as long as it is set in each frame, playback follows it.
     #[var(get = get_time, set = set_time, usage_flags = [EDITOR])]
     time: PhantomVar<f64>,
 
@@ -99,8 +100,8 @@ pub struct ReelInstance3D {
     #[var(set = set_materials)]
     materials: Dictionary<GString, Option<Gd<Material>>>,
 
-    /// The material of all surfaces whose names are not listed; light grey, or of the colours of the vertices, if
-    /// there is none.
+    /// The material of all surfaces whose names are not listed; light grey, or of the colours of the
+    /// vertices, if there is none.
     #[export]
     #[var(set = set_default_material)]
     default_material: Option<Gd<Material>>,
@@ -117,7 +118,7 @@ pub struct ReelInstance3D {
     builds: u64,
     /// The last frame of the engine in which a node showed copies of this one.
     copied: Option<u64>,
-    /// The error that was reported last, so that one is not reported in each frame.
+    /// The error of a frame that was reported last, so that it is not reported in each frame.
     error: String,
     base: Base<Node3D>,
 }
@@ -170,13 +171,13 @@ impl ReelInstance3D {
     #[signal]
     fn ended();
 
-    /// Something about the file went wrong: it could not be opened, read or decoded, or the heap has no room for
-    /// it. The last good frame stays. Also logged as an error.
+    /// Something about the file went wrong: it could not be opened, read or decoded, or the heap has no room
+    /// for it. The last good frame stays. Also logged as an error.
     #[signal]
     fn failed(message: GString);
 
-    /// A newer file has taken the place of the one that was shown. Its nodes are created anew, then `reel_ready` is
-    /// emitted again.
+    /// A newer file has taken the place of the one that was shown. Its nodes are created anew, then
+    /// `reel_ready` is emitted again.
     #[signal]
     fn replaced();
 
@@ -218,7 +219,8 @@ impl ReelInstance3D {
     fn seek(&mut self, seconds: f64) {
         match self.id {
             Some(_) => self.command(Command::GoTo(seconds)),
-            None => self.pending_time = Some(seconds),
+            None if seconds.is_finite() => self.pending_time = Some(seconds),
+            None => {}
         }
     }
 
@@ -228,13 +230,13 @@ impl ReelInstance3D {
         self.command(Command::GoToFrame(frame.max(0) as usize));
     }
 
-    /// Plays only a named range of the file: [method ReelResource.get_range_names]. Returns `false`, and changes
-    /// nothing, if there is no such range.
+    /// Plays only a named range of the file: [method ReelResource.get_range_names]. Returns `false`, and
+    /// changes nothing, if there is no such range.
     #[func]
     fn play_range(&mut self, name: GString) -> bool {
         let range = self.reel.as_ref().and_then(|reel| reel.bind().range(&name.to_string()));
         let Some([begin, end]) = range else {
-            self.fail(format!("{}: there is no range {name}", self.file_name()));
+            self.fail(&format!("{}: there is no range {name}", self.file_name()));
             return false;
         };
         (self.range_begin, self.range_end) = (begin, end);
@@ -258,10 +260,12 @@ impl ReelInstance3D {
         self.with_instance(|library, id| library.set_priority(id, priority));
     }
 
-    /// Returns the number of the frame that is shown, or the earlier of two that are blended.
+    /// Returns the number of the frame that is shown, or the earlier of two that are blended. After a jump it
+    /// is that from before, until the new one is decoded.
     #[func]
     fn get_frame(&self) -> i64 {
-        self.with_instance(|library, id| library.frame_number(id) as i64).unwrap_or(0)
+        let number = self.with_instance(|library, id| library.frame_number(id)).flatten();
+        number.map_or(0, |number| number as i64)
     }
 
     /// `true` if the first frame was shown, and the nodes of the file exist.
@@ -296,7 +300,8 @@ impl ReelInstance3D {
 
     #[func]
     fn set_time(&mut self, time: f64) {
-        if self.with_instance(|library, id| library.key_time(id, time)).is_none() {
+        let is_open = self.with_instance(|library, id| library.key_time(id, time)).is_some();
+        if !is_open && time.is_finite() {
             self.pending_time = Some(time);
         }
     }
@@ -393,7 +398,8 @@ impl ReelInstance3D {
         self.nodes.as_ref().map(|nodes| (nodes, self.builds))
     }
 
-    /// Says that copies of this node are shown in a frame of the engine, so that it is decoded even if it is hidden.
+    /// Says that copies of this node are shown in a frame of the engine, so that it is decoded even if it is
+    /// hidden.
     pub(crate) fn set_copied(&mut self, frame: u64) {
         self.copied = Some(frame);
     }
@@ -474,7 +480,7 @@ impl ReelInstance3D {
         let found = reel.bind().source();
         let source = match found {
             Ok(source) => source,
-            Err(error) => return self.fail(error),
+            Err(error) => return self.fail(&error),
         };
         let (settings, time, priority) = (self.settings(), self.pending_time.take(), self.priority);
         self.id = ReelRuntime::with_library(|library| {
@@ -505,7 +511,7 @@ impl ReelInstance3D {
 
     fn handle(&mut self, report: Report) {
         match report {
-            Report::Failed(error) => self.fail(error),
+            Report::Failed(error) => self.fail(&error),
             Report::Ended => self.signals().ended().emit(),
             Report::Replaced => {
                 if let Some(nodes) = self.nodes.take() {
@@ -520,13 +526,9 @@ impl ReelInstance3D {
         }
     }
 
-    fn fail(&mut self, error: String) {
-        if self.error != error {
-            godot_error!("{error}");
-            let message = GString::from(&error);
-            self.error = error;
-            self.signals().failed().emit(&message);
-        }
+    fn fail(&mut self, error: &str) {
+        godot_error!("{error}");
+        self.signals().failed().emit(&GString::from(error));
     }
 
     /// Shows a moment: creates the nodes of the file, or writes it into them.
@@ -551,8 +553,9 @@ impl ReelInstance3D {
             self.base_mut().add_child_ex(&root).internal(InternalMode::BACK).done();
             self.signals().reel_ready().emit();
         }
-        for error in errors {
-            self.fail(error);
+        if let Some(error) = errors.into_iter().next().filter(|error| self.error != *error) {
+            self.fail(&error);
+            self.error = error;
         }
     }
 }

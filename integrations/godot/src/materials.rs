@@ -22,8 +22,8 @@ pub(crate) struct SurfaceMaterials {
 }
 
 impl SurfaceMaterials {
-    /// Returns the material of a name, else that of all others, else a plain one: light grey, or of the colours of
-    /// the vertices.
+    /// Returns the material of a name, else that of all others, else a plain one: light grey, or of the
+    /// colours of the vertices.
     pub(crate) fn find(&self, name: &GString, has_colours: bool, primitive: Primitive) -> Gd<Material> {
         let named = self.named.get(name).or(self.other.as_ref());
         let plain = || {

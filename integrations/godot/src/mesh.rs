@@ -38,8 +38,8 @@ pub(crate) struct ShownMesh {
     changes: bool,
     /// `true` if uvs or colours change.
     attributes_change: bool,
-    /// `true` if its surfaces are made anew for each moment: its faces change, or the engine has another layout of
-    /// buffers than the one that is written.
+    /// `true` if its surfaces are made anew for each moment: its faces change, or the engine has another
+    /// layout of buffers than the one that is written.
     is_rebuilt: bool,
     /// The frames around the moment that it shows, and the bits of the blend weight.
     moment: ([u32; 2], u32),

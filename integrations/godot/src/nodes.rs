@@ -24,8 +24,8 @@ pub(crate) struct FileNodes {
 }
 
 impl FileNodes {
-    /// Creates the nodes of a file as they are at a moment. What cannot be decoded is left out, and returned as
-    /// errors.
+    /// Creates the nodes of a file as they are at a moment. What cannot be decoded is left out, and returned
+    /// as errors.
     pub(crate) fn new(
         view: &FrameView<'_>,
         vertices: &mut Vertices,
@@ -118,8 +118,8 @@ impl FileNodes {
         self.cameras.iter().map(|(_, camera)| camera).filter(|camera| camera.is_instance_valid())
     }
 
-    /// Shows a moment. Nodes that the game has freed are passed over. What cannot be decoded stays as it was, and
-    /// is returned as errors.
+    /// Shows a moment. Nodes that the game has freed are passed over. What cannot be decoded stays as it was,
+    /// and is returned as errors.
     pub(crate) fn show(
         &mut self,
         view: &FrameView<'_>,

@@ -20,8 +20,8 @@ struct KnownFile {
 
 /// A `.reel` file: its frames, meshes, materials, cameras and clips.
 ///
-/// `load("res://flag.reel")` returns one. A file of the system, as in the editor, is streamed where it lies; one
-/// that is in a package (`.pck`, `.apk`) is read into memory, once for all nodes.
+/// `load("res://flag.reel")` returns one. A file of the system, as in the editor, is streamed where it lies;
+/// one that is in a package (`.pck`, `.apk`) is read into memory, once for all nodes.
 #[derive(GodotClass)]
 #[class(tool, init, base = Resource)]
 pub struct ReelResource {
@@ -181,7 +181,8 @@ impl ReelResource {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a function with what the file says about itself; nothing if that cannot be read, which is reported.
+    /// Runs a function with what the file says about itself; nothing if that cannot be read, which is
+    /// reported.
     fn with_facts<R>(&self, f: impl FnOnce(&ReelFacts) -> R) -> R {
         if let Some(facts) = &self.known().facts {
             return f(facts);
@@ -203,8 +204,8 @@ fn strings<'a>(names: impl Iterator<Item = &'a String>) -> PackedStringArray {
     names.map(GString::from).collect()
 }
 
-/// Returns the place of a file's bytes: a file of the system, if that begins as the engine's file system reads
-/// it, or else all bytes.
+/// Returns the place of a file's bytes: a file of the system, if that begins as the engine's file system
+/// reads it, or else all bytes.
 fn find_source(file: &GString) -> Result<ReelSource, String> {
     let Some(mut access) = FileAccess::open(file, ModeFlags::READ) else {
         return Err(format!("{file}: it cannot be opened ({:?})", FileAccess::get_open_error()));

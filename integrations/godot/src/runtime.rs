@@ -15,8 +15,8 @@ pub(crate) const PROGRAM: &str = "meshreel/program";
 
 /// Plays all files of a project, in one heap of fixed size.
 ///
-/// The size of the heap, the number of threads, and whether files are watched for changes are project settings
-/// (`meshreel/…`), which are read when the first file is opened.
+/// The size of the heap, the number of threads, and whether files are watched for changes are project
+/// settings (`meshreel/…`), which are read when the first file is opened.
 #[derive(GodotClass)]
 #[class(init, singleton, base = Object)]
 pub struct ReelRuntime {

@@ -64,8 +64,8 @@ impl std::fmt::Debug for ClipMixer {
 }
 
 impl ClipMixer {
-    /// Begins with the clip of this name, or the first if the name is empty. A misuse error if the file has no
-    /// such clip.
+    /// Begins with the clip of this name, or the first if the name is empty. A misuse error if the file has
+    /// no such clip.
     pub fn new(reel: &Reel, clip: &str) -> Result<ClipMixer, Error> {
         let (file, clips) = (reel.path().display().to_string(), reel.clips()?);
         let now = PlayedClip::new(find_clip(&clips, clip, &file)?);
@@ -87,9 +87,9 @@ impl ClipMixer {
         Ok(mixer)
     }
 
-    /// Plays the clip of this name from its beginning, or played backwards from its end; the first clip if the
-    /// name is empty. It takes the place of the one before over `fade` seconds. A misuse error if there is no
-    /// such clip, or if it is of another skeleton: the one before goes on.
+    /// Plays the clip of this name from its beginning, or played backwards from its end; the first clip if
+    /// the name is empty. It takes the place of the one before over `fade` seconds. A misuse error if there
+    /// is no such clip, or if it is of another skeleton: the one before goes on.
     pub fn play(&mut self, clip: &str, fade: f64) -> Result<(), Error> {
         let clip = find_clip(&self.clips, clip, &self.file)?;
         if clip.skeleton().names != self.skeleton().names {
@@ -201,8 +201,8 @@ fn find_clip<'a>(clips: &'a [Clip], name: &str, file: &str) -> Result<&'a Clip, 
     })
 }
 
-/// Returns the bone of each joint, as `find` knows them by name: by the name of the joint, that name as Godot's
-/// importers write it, or the last part of it if it is a path.
+/// Returns the bone of each joint, as `find` knows them by name: by the name of the joint, that name as
+/// Godot's importers write it, or the last part of it if it is a path.
 pub fn match_bones(joints: &[String], find: &mut dyn FnMut(&str) -> Option<usize>) -> Vec<Option<usize>> {
     let mut bone = |joint: &String| {
         let last = joint.rsplit(['/', '|']).next().unwrap_or(joint);

@@ -7,9 +7,9 @@
 //!                      u16×2 tangent, octahedral with sign
 //! attribute buffer   u8×4 colour, f32×2 uv, f32×2 second uv   of each vertex those that it has
 //!
-//! octahedral         n / (|x|+|y|+|z|); for z < 0: (1 − |y|, 1 − |x|) with the signs of x and y; then from −1…1
-//!                    to 0…65,535
-//! sign               of the tangent's second number from 0…1: upper half for +, lower half, mirrored, for −
+//! octahedral         n / (|x|+|y|+|z|); for z < 0: (1 − |y|, 1 − |x|) with the signs of x and y; from −1…1 to
+//!                    0…65,535
+//! sign               the upper half of the tangent's second number for +, the lower half, mirrored, for −
 //! ```
 //!
 //! The positions of all vertices come first, so that a renderer of shadows reads these alone.
@@ -60,8 +60,8 @@ impl SurfaceFormat {
         4 * usize::from(self.colours) + 8 * uvs
     }
 
-    /// Writes the vertex buffer of a range of vertices, [`SurfaceFormat::vertex_bytes`] in all; does nothing if
-    /// `out` has another size.
+    /// Writes the vertex buffer of a range of vertices, [`SurfaceFormat::vertex_bytes`] in all; does nothing
+    /// if `out` has another size.
     pub fn write_vertices(&self, vertices: &Vertices, range: Range<usize>, out: &mut [u8]) {
         let Some(positions) = vertices.positions.get(range.clone()) else { return };
         if out.len() != self.vertex_bytes(range.len()) {
@@ -82,8 +82,8 @@ impl SurfaceFormat {
         }
     }
 
-    /// Writes the attribute buffer of a range of vertices, [`SurfaceFormat::attribute_stride`] bytes each; does
-    /// nothing if `out` has another size.
+    /// Writes the attribute buffer of a range of vertices, [`SurfaceFormat::attribute_stride`] bytes each;
+    /// does nothing if `out` has another size.
     pub fn write_attributes(&self, vertices: &Vertices, range: Range<usize>, out: &mut [u8]) {
         let stride = self.attribute_stride();
         if stride == 0 || out.len() != stride * range.len() {
@@ -145,7 +145,8 @@ fn octahedral_tangent([x, y, z, sign]: [f32; 4]) -> [u16; 2] {
     // In the middle between the halves, the sign would be lost.
     let second = second.max(1.0 / 32767.0) * 0.5 + 0.5;
     let out = [first, if sign >= 0.0 { second } else { 1.0 - second }].map(unorm16);
-    // This is the mark by which Godot recognizes compressed surfaces. Both ends of the edge are the same direction.
+    // This is the mark by which Godot recognizes compressed surfaces. Both ends of the edge are the same
+    // direction.
     if out == [0, u16::MAX] { [u16::MAX; 2] } else { out }
 }
 

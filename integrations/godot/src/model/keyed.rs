@@ -1,8 +1,8 @@
 //! A time that something else keys, frame by frame, such as a track of an animation.
 //!
-//! A jump in each frame would stop the streaming ahead. So a clock whose time is set again and again is played
-//! instead, in each tick with the rate that takes it exactly to the time of that tick. Frames are then decoded
-//! ahead in the direction in which the track moves.
+//! A jump in each frame would stop the streaming ahead. So a clock whose time is set again and again is
+//! played instead, in each tick with the rate that takes it exactly to the time of that tick. Frames are then
+//! decoded ahead in the direction in which the track moves.
 
 use super::settings::Settings;
 use meshreel::time::Clock;

@@ -1,5 +1,5 @@
-//! The player of all files: which files it has open and for how many instances, the settings and the keyed time
-//! of each instance, and what there is to report of it.
+//! The player of all files: which files it has open and for how many instances, the settings and the keyed
+//! time of each instance, and what there is to report of it.
 
 use super::keyed::KeyedTime;
 use super::settings::Settings;
@@ -168,7 +168,8 @@ impl Library {
         }
     }
 
-    /// Gives a command to the clock of an instance. It takes effect at the next tick, or once the file is open.
+    /// Gives a command to the clock of an instance. It takes effect at the next tick, or once the file is
+    /// open.
     pub fn command(&mut self, id: InstanceId, command: Command) {
         let Some(instance) = self.instances.get_mut(&id) else { return };
         instance.release(&mut |command| self.player.command(id, command));
@@ -189,20 +190,14 @@ impl Library {
         keyed.or_else(|| Some(self.player.clock(id)?.position())).unwrap_or(0.0)
     }
 
-    /// Returns the number of the frame at or before the time of an instance.
-    pub fn frame_number(&self, id: InstanceId) -> usize {
-        let number = |reel: &Reel| {
-            let times = reel.frames();
-            let start = times.first().map_or(0.0, |frame| frame.time);
-            // The clock counts in units of time to which the frames are rounded.
-            let now = start + self.time(id) + 1e-6;
-            times.partition_point(|frame| frame.time <= now).saturating_sub(1)
-        };
-        self.reel(id).map_or(0, number)
+    /// Returns the number of the frame that an instance shows, or the earlier of two that are blended; `None`
+    /// before its first frame.
+    pub fn frame_number(&self, id: InstanceId) -> Option<usize> {
+        self.frame(id).map(|shown| shown.pair().first as usize)
     }
 
-    /// Says that the node of an instance is processed in this frame of the engine. The time of one that is not,
-    /// because the game is paused, does not pass.
+    /// Says that the node of an instance is processed in this frame of the engine. The time of one that is
+    /// not, because the game is paused, does not pass.
     pub fn see(&mut self, id: InstanceId, frame: u64) {
         if let Some(instance) = self.instances.get_mut(&id) {
             instance.seen = frame;
@@ -219,7 +214,8 @@ impl Library {
         self.instances.get(&id).is_some_and(|instance| instance.ended)
     }
 
-    /// Sets the priority of an instance: if the heap has no room for all, those of higher priority come first.
+    /// Sets the priority of an instance: if the heap has no room for all, those of higher priority come
+    /// first.
     pub fn set_priority(&mut self, id: InstanceId, priority: i32) {
         self.player.set_priority(id, priority);
     }

@@ -14,8 +14,8 @@ pub struct Settings {
     pub rate: f64,
     /// What happens at the ends of the range.
     pub repeat: Repeat,
-    /// The time at which it begins, in seconds from the first frame; `None` for the beginning of the range or,
-    /// played backwards, its end.
+    /// The time at which it begins, in seconds from the first frame; `None` for the beginning of the range
+    /// or, played backwards, its end.
     pub start: Option<f64>,
     /// The first and the last time that is played; `None` for the whole file.
     pub range: Option<[f64; 2]>,

@@ -1,5 +1,5 @@
-//! The place that the bytes of a file come from: a file of the system, which is streamed, or the whole file in
-//! memory, for files in packages.
+//! The place that the bytes of a file come from: a file of the system, which is streamed, or the whole file
+//! in memory, for files in packages.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,7 +1,7 @@
 //! The surfaces of a mesh: its parts by material, and their triangles as Godot winds them.
 //!
-//! Files have triangles that are counter-clockwise seen from outside; in Godot front faces are clockwise. So the
-//! second and third vertex of each triangle change places.
+//! Files have triangles that are counter-clockwise seen from outside; in Godot front faces are clockwise. So
+//! the second and third vertex of each triangle change places.
 
 use super::vertices::{Primitive, primitive};
 use meshreel::MeshFrame;

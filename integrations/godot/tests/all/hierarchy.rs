@@ -25,7 +25,8 @@ fn nodes_have_unique_names_below_their_parents() {
 
 #[test]
 fn transforms_multiply_to_world_matrices() {
-    // Where a mesh is about to vanish, the decoder blends its node for the nodes below it, but not for itself.
+    // Where a mesh is about to vanish, the decoder blends its node for the nodes below it, but not for
+    // itself.
     let files =
         [("v0/robot_small.reel", 0.5), ("v0/everything_store.reel", 0.0), ("v0/particles_small.reel", 0.5)];
     for (file, blend) in files {

@@ -14,7 +14,8 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden").join(name)
 }
 
-/// Returns a file that `tests/godot.sh` has compiled with the program; `None`, said to be skipped, without it.
+/// Returns a file that `tests/godot.sh` has compiled with the program; `None`, said to be skipped, without
+/// it.
 fn compiled(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("MESHREEL_TEST_FILES").map(|folder| Path::new(&folder).join(name));
     let path = path.filter(|path| path.exists());

@@ -240,7 +240,7 @@ fn points_have_no_triangles_and_no_normals() {
 }
 
 #[test]
-fn levels_of_detail_use_the_vertices_of_the_surface() {
+fn lods_use_the_vertices_of_the_surface() {
     let Some(path) = compiled("wall_lods.reel") else { return };
     let reel = open(&path);
     let decoder = decoded(&reel, 5);

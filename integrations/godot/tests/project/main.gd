@@ -1,7 +1,9 @@
 extends Node3D
 ## Runs all tests in the engine, prints what failed, and quits with 1 if anything did.
 
-const SUITES: Array[String] = ["playing", "surfaces", "scenes", "copies", "clips", "trouble", "imports"]
+const SUITES: Array[String] = [
+	"playing", "surfaces", "scenes", "copies", "clips", "trouble", "imports", "conformance"
+]
 
 
 func _ready() -> void:

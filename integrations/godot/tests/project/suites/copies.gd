@@ -18,11 +18,8 @@ func test_copies() -> void:
 	var own: MultiMeshInstance3D = copies.get_child(0, true)
 	check_equal(own.multimesh.instance_count, 50, "copies")
 	check(own.multimesh.mesh == node.get_node("Reel/Cylinder/Mesh").mesh, "one mesh for all")
-	node.interpolate = false
-	node.seek_frame(20)
-	await frames(2)
-	await get_tree().create_timer(0.15).timeout
-	await frames(2)
+	await show_frame(node, 20)
+	await frames(1)
 	for copy: int in [0, 7, 49]:
 		var wanted := places[copy] * node.get_reel_node(0).global_transform
 		var found := transform_in(own.multimesh.buffer, copy)

@@ -18,17 +18,14 @@ func test_hierarchy() -> void:
 			for column in 3:
 				check_near(own.basis[column][row], world[4 * row + column], "basis of node %d" % number)
 			check_near(own.origin[row], world[4 * row + 3], "place of node %d" % number)
-	check_equal(node.find_children("Mesh", "", true, false)[0].mesh, node.find_children("Mesh", "", true, false)[1].mesh, "one mesh for all")
+	var instances := node.find_children("Mesh", "", true, false)
+	check_equal(instances[0].mesh, instances[1].mesh, "one mesh for all")
 
 
 func test_nodes_move() -> void:
 	var node := add_instance("res://files/robot_small.reel")
 	await wait_ready(node)
-	node.interpolate = false
-	node.seek_frame(20)
-	await frames(2)
-	await get_tree().create_timer(0.15).timeout
-	await frames(1)
+	await show_frame(node, 20)
 	var world: Array = decoded("robot_small", 20).nodes[0].world
 	check_near(node.get_reel_node(0).global_position.x, world[3], "x")
 	check_near(node.get_reel_node(0).global_position.y, world[7], "y")
@@ -117,7 +114,7 @@ func test_nodes_may_be_freed() -> void:
 	node.reel = null
 	await frames(2)
 	check(not node.is_reel_ready(), "without a file there is nothing")
-	check(not signals.any(func(s: String) -> bool: return s.begins_with("failed")), "no error")
+	check(failures().is_empty(), "no error")
 
 
 func test_hidden_files_are_not_decoded() -> void:

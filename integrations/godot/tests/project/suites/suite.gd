@@ -48,8 +48,26 @@ func wait_until(holds: Callable, what: String, seconds := 15.0) -> bool:
 	return true
 
 
+## Returns the messages of the signal `failed` so far.
+func failures() -> Array[String]:
+	return signals.filter(func(name: String) -> bool: return name.begins_with("failed"))
+
+
+func wait_failed() -> bool:
+	return await wait_until(func() -> bool: return not failures().is_empty(), "an error is reported")
+
+
 func wait_ready(node: ReelInstance3D) -> bool:
 	return await wait_until(node.is_reel_ready, "the first frame")
+
+
+## Jumps to a frame, and waits until it is decoded and written.
+func show_frame(node: ReelInstance3D, frame: int) -> void:
+	node.interpolate = false
+	node.seek_frame(frame)
+	await frames(1)
+	await wait_until(func() -> bool: return node.get_frame() == frame, "frame %d" % frame)
+	await frames(1)
 
 
 func frames(count: int) -> void:

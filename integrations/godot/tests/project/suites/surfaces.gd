@@ -44,15 +44,6 @@ func vector(values: Array, index: int) -> Vector3:
 	return Vector3(values[3 * index], values[3 * index + 1], values[3 * index + 2])
 
 
-func show_frame(node: ReelInstance3D, frame: int) -> void:
-	node.interpolate = false
-	node.seek_frame(frame)
-	await frames(2)
-	# The frame is decoded by another thread.
-	await get_tree().create_timer(0.15).timeout
-	await frames(2)
-
-
 func test_first_frame() -> void:
 	var node := add_instance("res://files/wall_small.reel")
 	await wait_ready(node)
@@ -107,13 +98,13 @@ func test_points_and_particles() -> void:
 		await wait_ready(node)
 		node.playing = true
 		await frames(20)
-		check(not signals.any(func(s: String) -> bool: return s.begins_with("failed")), file)
+		check(failures().is_empty(), file)
 	var cloud: MeshInstance3D = find_child("cloud", true, false).get_node("Mesh")
 	check_equal(cloud.mesh.surface_get_primitive_type(0), Mesh.PRIMITIVE_POINTS, "points")
 	check_equal(cloud.mesh.surface_get_array_len(0), 150, "their number")
 
 
-func test_levels_of_detail() -> void:
+func test_lods() -> void:
 	if not FileAccess.file_exists("res://files/wall_lods.reel"):
 		skipped = "the program meshreel is not there"
 		return

@@ -37,8 +37,8 @@ func test_damaged_frames() -> void:
 	var node := add_instance("")
 	node.open("user://frames.reel")
 	node.playing = true
-	await wait_until(func() -> bool: return signals.any(func(s: String) -> bool: return s.begins_with("failed")), "it is reported")
-	check("frames.reel" in signals.filter(func(s: String) -> bool: return s.begins_with("failed"))[0], str(signals))
+	await wait_failed()
+	check("frames.reel" in failures()[0], str(signals))
 	await frames(30)
 	check(is_instance_valid(node), "the game goes on")
 
@@ -60,7 +60,7 @@ func test_the_last_good_frame_stays() -> void:
 	file.store_string("no reel at all, but text")
 	file.close()
 	DirAccess.rename_absolute(path + ".new", path)
-	await wait_until(func() -> bool: return signals.any(func(s: String) -> bool: return s.begins_with("failed")), "it is reported")
+	await wait_failed()
 	check(node.is_reel_ready() and node.get_node("Reel").visible, "what was shown stays")
 	check_equal(node.reel.frame_count, 38, "and what was known")
 
