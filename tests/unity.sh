@@ -4,9 +4,10 @@
 # its shaders are those of their generator, and are run with Vulkan on recorded moments; every asset has its .meta. What
 # is missing for a part is said, and the part counts as skipped. Nothing here runs in the engine.
 #   tests/unity.sh
-#   CARD=all tests/unity.sh      also runs the shaders on moments whose variants take minutes to compile
-# Needs a C compiler, cargo and mono with its compiler (Debian, Ubuntu: mono-mcs mono-runtime libmono-system-core4.0-cil);
-# for shaders glslangValidator (glslang-tools), and to run them Vulkan (libvulkan-dev mesa-vulkan-drivers).
+#   CARD=all tests/unity.sh      also runs the shaders with packed transforms, which take minutes to compile
+# Needs a C compiler, cargo, and mono with its compiler (Debian, Ubuntu: mono-mcs mono-runtime
+# libmono-system-core4.0-cil); for shaders glslangValidator (glslang-tools), and to run them Vulkan (libvulkan-dev
+# mesa-vulkan-drivers).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -85,7 +86,8 @@ mapfile -t runtime < <(find Runtime -name '*.cs' -not -path '*/Timeline/*' | sor
     -r:"$made/Meshreel.Runtime.dll" Runtime/Timeline/*.cs
 "${compile[@]}" -target:library -out:"$made/Meshreel.Editor.dll" "${engine[@]}" -r:"$made/UnityEditor.dll" \
     -r:"$made/Meshreel.Runtime.dll" Editor/*.cs
-"${compile[@]}" -target:library -out:"$made/Street.dll" "${engine[@]}" -r:"$made/Meshreel.Runtime.dll" Samples~/Street/*.cs
+"${compile[@]}" -target:library -out:"$made/Street.dll" "${engine[@]}" -r:"$made/Meshreel.Runtime.dll" \
+    Samples~/Street/*.cs
 references=("${engine[@]}" -r:System.Core.dll)
 for assembly in UnityEditor Unity.Timeline Meshreel.Runtime Meshreel.Timeline Meshreel.Editor Street; do
     references+=(-r:"$made/$assembly.dll")
@@ -134,6 +136,7 @@ fi
 step "tests"
 mkdir -p "$made/moments"
 rm -f "$made/moments"/*
+has python3 || skip "comparing the conformance set" "python3 is missing"
 MESHREEL_CARD=$made/moments run_with "$target/release" --debug -- "$golden" "$files"
 
 step "a library of another version, and none"
@@ -156,7 +159,8 @@ if [ "$files" = - ]; then
 else
     # Removing handlers is the compiler's code; types of reports are created by the engine.
     run_with "$target/release" -- --public | grep -vE 'ReelReport/.*:\.ctor' | sort -u > "$made/public"
-    run_with "$target/release" -O=-inline --trace=N:Meshreel,N:Meshreel.Timeline,N:Meshreel.Editor -- "$golden" "$files" \
+    trace=N:Meshreel,N:Meshreel.Timeline,N:Meshreel.Editor
+    run_with "$target/release" -O=-inline --trace=$trace -- "$golden" "$files" \
         CardTests ClipTests CrowdTests EditorTests PlayingTests SampleTests TimelineTests TroubleTests \
         | grep -oE 'ENTER: [^ ]*' | cut -c8- | sort -u > "$made/called"
     comm -23 "$made/public" "$made/called" > "$made/uncalled"
@@ -195,7 +199,9 @@ if has glslangValidator; then
     if "$cc" -O1 "$package/Tests~/Card/card.c" -lvulkan -lm -o "$made/card" 2>/dev/null; then
         "${c11[@]}" "$package/Tests~/Card/card.c" -lvulkan -lm -o "$made/card"
         moments=("$made"/moments/*.card)
-        if [ "${CARD:-}" != all ]; then mapfile -t moments < <(printf '%s\n' "${moments[@]}" | grep -vE 'wall_packed'); fi
+        if [ "${CARD:-}" != all ]; then
+            mapfile -t moments < <(printf '%s\n' "${moments[@]}" | grep -v wall_packed)
+        fi
         if "$made/card" "$made/spirv" "${moments[@]}"; then :
         elif [ $? = 77 ]; then skip "running the shaders" "there is no Vulkan device (mesa-vulkan-drivers)"
         else exit 1

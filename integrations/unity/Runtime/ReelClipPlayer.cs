@@ -311,6 +311,11 @@ namespace Meshreel
 
         void IFileUser.FileOpened() { }
 
+        void IFileUser.FileRecovered()
+        {
+            lastError = null;
+        }
+
         void IFileUser.FileReplaced()
         {
             Forget();

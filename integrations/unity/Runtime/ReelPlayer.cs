@@ -124,7 +124,8 @@ namespace Meshreel
             get { return file != null && file.IsOpen ? file.Tables(ReelRuntime.Player) : null; }
         }
 
-        /// <summary>The last error; null if there was none since the file was set.</summary>
+        /// <summary>The last error; null if there was none since the file was set, or if it is
+        /// over.</summary>
         public string Error
         {
             get { return lastError; }
@@ -177,8 +178,9 @@ namespace Meshreel
             }
         }
 
-        /// <summary>Shows every frame (1), every second one (2), or only every 16th (16), and the last; the rest is
-        /// neither read nor decoded. For players far away; the file must have its frames in layers.</summary>
+        /// <summary>Shows every frame (1), every second one (2), or only every 16th (16), and the last; the
+        /// rest is neither read nor decoded. For players far away; the file must have its frames in
+        /// layers.</summary>
         public int FrameStep
         {
             get { return frameStep; }
@@ -210,6 +212,13 @@ namespace Meshreel
                 if (instance != 0)
                     Native.Check(Native.mr_player_show(ReelRuntime.Player, instance, value ? 1u : 0u));
             }
+        }
+
+        /// <summary>Seconds of animation at which it begins when the component is enabled.</summary>
+        public double StartTime
+        {
+            get { return startTime; }
+            set { startTime = value; }
         }
 
         /// <summary>True to play as soon as the component is enabled.</summary>
@@ -406,7 +415,7 @@ namespace Meshreel
             Send(playOnEnable ? Native.COMMAND_KIND_PLAY : Native.COMMAND_KIND_PAUSE);
             if (startTime > 0) Seek(startTime);
             ((IFileUser)this).FileStarted();
-            if (view != null) view.Root.SetActive(true);
+            if (view != null && view.Root != null) view.Root.SetActive(true);
         }
 
         void OnDisable()
@@ -447,6 +456,11 @@ namespace Meshreel
 
         void IFileUser.FileOpened() { }
 
+        void IFileUser.FileRecovered()
+        {
+            lastError = null;
+        }
+
         void IFileUser.FileReplaced()
         {
             DestroyView();
@@ -461,12 +475,16 @@ namespace Meshreel
         void ITicked.BeforeTick()
         {
             if (instance == 0 || commands.Count == 0) return;
+            string refused = null;
             for (int i = 0; i < commands.Count; i++)
             {
                 Native.mr_command command = commands[i];
-                Native.Check(Native.mr_player_command(ReelRuntime.Player, instance, &command));
+                uint status = Native.mr_player_command(ReelRuntime.Player, instance, &command);
+                // Those that follow are right nevertheless.
+                if (status != Native.STATUS_OK) refused = Native.Text(Native.mr_last_error());
             }
             commands.Clear();
+            if (refused != null) ((ITicked)this).Fail(file.Name + ": " + refused);
         }
 
         void ITicked.AfterAll() { }

@@ -89,17 +89,17 @@ namespace Meshreel
                 for (int i = 0; i < files.Count; i++) files[i].Poll(player.Pointer);
                 for (int i = 0; i < ticked.Count; i++)
                 {
-                    if (ticked[i] != null) ticked[i].BeforeTick();
+                    if (ticked[i] != null) Advance(ticked[i], Phase.Before);
                 }
                 Native.Check(Native.mr_player_tick(player.Pointer, Delta));
                 ReadEvents();
                 for (int i = 0; i < ticked.Count; i++)
                 {
-                    if (ticked[i] != null) Advance(ticked[i], false);
+                    if (ticked[i] != null) Advance(ticked[i], Phase.After);
                 }
                 for (int i = 0; i < ticked.Count; i++)
                 {
-                    if (ticked[i] != null) Advance(ticked[i], true);
+                    if (ticked[i] != null) Advance(ticked[i], Phase.Last);
                 }
             }
             catch (ReelException error)
@@ -115,17 +115,27 @@ namespace Meshreel
 
         static readonly Predicate<ITicked> IsRemoved = component => component == null;
 
+        /// <summary>The parts of a tick.</summary>
+        enum Phase
+        {
+            Before,
+            After,
+            Last,
+        }
+
         /// <summary>Advances a component. One that fails does not end the tick of the others.</summary>
-        static void Advance(ITicked component, bool isLast)
+        static void Advance(ITicked component, Phase phase)
         {
             try
             {
-                if (isLast) component.AfterAll();
-                else component.AfterTick();
+                if (phase == Phase.Before) component.BeforeTick();
+                else if (phase == Phase.After) component.AfterTick();
+                else component.AfterAll();
             }
             catch (Exception error)
             {
-                component.Fail(error.Message);
+                // Of other errors the place is needed to mend them.
+                component.Fail(error is ReelException ? error.Message : error.ToString());
             }
         }
 
@@ -162,6 +172,9 @@ namespace Meshreel
                     file.IsOpen = true;
                     for (int i = 0; i < file.Users.Count; i++) file.Users[i].FileOpened();
                     break;
+                case Native.EVENT_KIND_RECOVERED:
+                    for (int i = 0; i < file.Users.Count; i++) file.Users[i].FileRecovered();
+                    break;
                 case Native.EVENT_KIND_REPLACED:
                     file.ForgetTables();
                     for (int i = 0; i < file.Users.Count; i++) file.Users[i].FileReplaced();
@@ -170,7 +183,8 @@ namespace Meshreel
                 case Native.EVENT_KIND_READ_FAILED:
                 case Native.EVENT_KIND_DAMAGED:
                     string message = Native.Text(read->text, 256);
-                    file.Fail(message.Contains(file.Name) ? message : file.Name + ": " + message);
+                    bool isFinal = read->kind == Native.EVENT_KIND_OPEN_FAILED;
+                    file.Fail(message.Contains(file.Name) ? message : file.Name + ": " + message, isFinal);
                     break;
             }
         }
@@ -197,7 +211,7 @@ namespace Meshreel
             SharedFile file = null;
             for (int i = 0; i < files.Count && bytes == null; i++)
             {
-                if (files[i].Name == name && files[i].Error == null) file = files[i];
+                if (files[i].Name == name && !files[i].IsUnusable) file = files[i];
             }
             if (file == null)
             {

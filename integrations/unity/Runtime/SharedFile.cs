@@ -18,6 +18,9 @@ namespace Meshreel
         /// <summary>A newer file has taken the place of the one that was open.</summary>
         void FileReplaced();
 
+        /// <summary>Everything that had failed has been read.</summary>
+        void FileRecovered();
+
         /// <summary>The file cannot be opened or read; what is shown remains.</summary>
         void FileFailed(string message);
     }
@@ -31,7 +34,8 @@ namespace Meshreel
         public readonly List<IFileUser> Users = new List<IFileUser>();
         public ulong Id { get; private set; }
         public bool IsOpen;
-        public string Error;
+        /// <summary>True if it cannot be opened: the next user tries again.</summary>
+        public bool IsUnusable { get; private set; }
         readonly byte[] content;
         UnityWebRequest request;
         ReelFile tables;
@@ -77,7 +81,7 @@ namespace Meshreel
             {
                 if (finished.result != UnityWebRequest.Result.Success)
                 {
-                    Fail(Name + ": " + finished.error);
+                    Fail(Name + ": " + finished.error, true);
                     return;
                 }
                 OpenBytes(player, finished.downloadHandler.data);
@@ -85,7 +89,7 @@ namespace Meshreel
             }
             catch (Exception error)
             {
-                Fail(Name + ": " + error.Message);
+                Fail(Name + ": " + error.Message, true);
             }
             finally
             {
@@ -129,9 +133,10 @@ namespace Meshreel
             tables = null;
         }
 
-        public void Fail(string message)
+        /// <summary>Tells all users of an error; `isFinal` if the file cannot be opened.</summary>
+        public void Fail(string message, bool isFinal)
         {
-            Error = message;
+            IsUnusable |= isFinal;
             for (int i = 0; i < Users.Count; i++) Users[i].FileFailed(message);
         }
 

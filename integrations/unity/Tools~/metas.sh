@@ -30,7 +30,10 @@ importer() {
         return
     fi
     case $asset in
-    *.cs) printf 'MonoImporter:\n  externalObjects: {}\n  serializedVersion: 2\n  defaultReferences: []\n  executionOrder: 0\n  icon: {instanceID: 0}\n' ;;
+    *.cs)
+        printf 'MonoImporter:\n  externalObjects: {}\n  serializedVersion: 2\n  defaultReferences: []\n'
+        printf '  executionOrder: 0\n  icon: {instanceID: 0}\n'
+        ;;
     *.asmdef) printf 'AssemblyDefinitionImporter:\n  externalObjects: {}\n' ;;
     package.json) printf 'PackageManifestImporter:\n  externalObjects: {}\n' ;;
     *.md | *.json | *.txt) printf 'TextScriptImporter:\n  externalObjects: {}\n' ;;

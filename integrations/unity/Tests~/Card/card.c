@@ -21,8 +21,9 @@
     } while (0)
 
 static const char *const passes[4] = {"points", "normals", "tangents", "vertices_"};
-static const char *const variants[VARIANTS] = {"POINTS_NARROW",      "POINTS_WIDE",         "POINTS_CODES",  "POINTS_BONES",
-                                               "POINTS_BONES_APART", "POINTS_BONES_PACKED", "POINTS_HEIGHTS"};
+static const char *const variants[VARIANTS] = {"POINTS_NARROW",      "POINTS_WIDE",         "POINTS_CODES",
+                                               "POINTS_BONES",       "POINTS_BONES_APART",  "POINTS_BONES_PACKED",
+                                               "POINTS_HEIGHTS"};
 static const char *folder;
 static VkPhysicalDevice adapter;
 static VkDevice device;
@@ -142,7 +143,9 @@ static struct buffer create_buffer(const uint32_t *content, uint32_t count, VkBu
     vkGetPhysicalDeviceMemoryProperties(adapter, &memory);
     const VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     uint32_t type = 0;
-    while (!(needs.memoryTypeBits & (1u << type)) || (memory.memoryTypes[type].propertyFlags & wanted) != wanted) type++;
+    while (!(needs.memoryTypeBits & (1u << type)) ||
+           (memory.memoryTypes[type].propertyFlags & wanted) != wanted)
+        type++;
     VkMemoryAllocateInfo allocate = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size, .memoryTypeIndex = type};
     CHECK(vkAllocateMemory(device, &allocate, NULL, &made.memory));
@@ -254,7 +257,8 @@ static int check_file(const char *path) {
     uint32_t meshes = *cursor++;
     for (uint32_t i = 0; i < meshes; i++) {
         uint32_t number = cursor[0], wanted = cursor[1];
-        good &= compare((const float *)buffers[number].words, (const float *)(cursor + 2), wanted, strides[number], path);
+        const float *got = (const float *)buffers[number].words;
+        good &= compare(got, (const float *)(cursor + 2), wanted, strides[number], path);
         cursor += 2 + wanted;
     }
     if (cursor != words + length || meshes == 0) {

@@ -1,5 +1,5 @@
-# Gives the uniforms and buffers of a shader of the package the bindings that card.c uses: a block of uniforms at 0, then
-# the buffers in the order of their declaration.
+# Gives the uniforms and buffers of a shader of the package the bindings that card.c uses: a block of uniforms
+# at 0, then the buffers in the order of their declaration.
 FNR == NR {
     if (/^uint [A-Z_]+;$/) uniforms = uniforms "    " $0 "\n"
     next

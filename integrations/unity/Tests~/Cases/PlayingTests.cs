@@ -153,6 +153,14 @@ namespace Meshreel.Tests
         [Test]
         public static void RangesDelaysAndStops()
         {
+            ReelPlayer later = Game.Player(Game.Flag, p =>
+            {
+                p.StartTime = 0.5;
+                p.PlayOnEnable = false;
+            });
+            Game.Until(() => later.Clock.IsOpen, "the file");
+            Scene.Frame(0);
+            Check.That(later.StartTime == 0.5 && later.Clock.Position == 0.5, "StartTime");
             ReelPlayer player = Game.Player(Game.Flag, p => { p.Repeat = ReelRepeat.Once; p.Priority = 3; });
             Check.Equal(player.Priority, 3, "Priority");
             Check.That(player.PlayOnEnable, "PlayOnEnable");

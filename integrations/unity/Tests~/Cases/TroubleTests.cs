@@ -200,6 +200,42 @@ namespace Meshreel.Tests
         }
 
         [Test]
+        public static void CommandsThatMakeNoSense()
+        {
+            ReelPlayer player = Game.Player(Game.Flag), other = Game.Player(Game.Flag);
+            Game.UntilReady(player);
+            Game.UntilReady(other);
+            foreach (double number in new[] { double.NaN, double.PositiveInfinity, double.MinValue, -1 })
+            {
+                player.Seek(number);
+                player.SetRange(number, 1);
+                player.SetRange(1, number);
+                player.Rate = number;
+                player.Delay(number);
+                player.PreRoll(number);
+                player.StreamAt(number);
+                player.Follow(number, number);
+                Scene.Frame(0.01f);
+            }
+            player.SetFrames(int.MaxValue, -3);
+            player.SeekFrame(int.MaxValue);
+            player.FrameStep = int.MaxValue;
+            player.Repeat = (ReelRepeat)77;
+            Scene.Frame(0.01f);
+            player.Repeat = ReelRepeat.Loop;
+            player.FrameStep = 1;
+            player.Rate = 1;
+            double position = other.Clock.Position;
+            Scene.Frame(0.1f);
+            Check.Near(other.Clock.Position, position + 0.1, 1e-3, "the other player");
+            Check.That(Debug.Exceptions.Count == 0 && player.View != null, "the player");
+            ReelRuntime.Tick(double.NaN);
+            ReelRuntime.Tick(-1);
+            Scene.Frame(0.1f);
+            Check.That(other.Clock.Position > position + 0.1, "after ticks that make no sense");
+        }
+
+        [Test]
         public static void HandlersThatThrow()
         {
             int called = 0;
