@@ -14,8 +14,9 @@ namespace Meshreel.Tests
     /// those of the sources by `tools/conformance/check.py`.</summary>
     public static class ConformanceTests
     {
-        /// <summary>What is drawn of a node: a mesh at a place, and ranges of its indices with materials.</summary>
-        sealed class Drawn
+        /// <summary>What is shown of a node: a mesh, its transform, and ranges of its indices with
+        /// materials.</summary>
+        sealed class ShownNode
         {
             public string Path;
             public bool IsVisible;
@@ -24,6 +25,11 @@ namespace Meshreel.Tests
             public readonly List<KeyValuePair<string, SubMeshDescriptor>> Ranges =
                 new List<KeyValuePair<string, SubMeshDescriptor>>();
             public List<int> Levels;
+
+            public void Add(Material material, int submesh)
+            {
+                Ranges.Add(new KeyValuePair<string, SubMeshDescriptor>(material.name, Mesh.GetSubMesh(submesh)));
+            }
         }
 
         static string Folder
@@ -56,7 +62,8 @@ namespace Meshreel.Tests
             string shown = Path.GetTempFileName();
             try
             {
-                File.WriteAllText(shown, "{\"engine\": " + Quoted(engine) + ", \"files\": {" + string.Join(",\n", files) + "}}");
+                string all = string.Join(",\n", files);
+                File.WriteAllText(shown, "{\"engine\": " + Quoted(engine) + ", \"files\": {" + all + "}}");
                 string script = Path.Combine(Game.Golden, "..", "..", "tools", "conformance", "check.py");
                 var how = new ProcessStartInfo("python3", "\"" + script + "\" \"" + shown + "\"")
                 {
@@ -76,12 +83,12 @@ namespace Meshreel.Tests
             }
             finally
             {
-                File.Copy(shown, "/tmp/uconf/" + engine + ".json", true); File.Delete(shown);
+                File.Delete(shown);
             }
             Game.Quiet();
         }
 
-        /// <summary>Returns the moments of a file; null if a crowd cannot show it, because it has only clips.</summary>
+        /// <summary>Returns the moments of a file; null for a crowd if the file has only clips.</summary>
         static string OfFile(string name, string[] times, bool inCrowd)
         {
             string path = Path.Combine(Folder, name);
@@ -116,7 +123,7 @@ namespace Meshreel.Tests
                 p.lodPixels = 1;
                 p.lodCamera = eye;
             });
-            // The places of copies are not those of the player.
+            // Copies stand where their matrices say, wherever the player is.
             if (inCrowd) player.transform.localPosition = new Vector3(5, 6, 7);
             ReelCrowd crowd = inCrowd ? new GameObject("crowd").AddComponent<ReelCrowd>() : null;
             if (inCrowd)
@@ -132,10 +139,11 @@ namespace Meshreel.Tests
             {
                 double seconds = double.Parse(time, CultureInfo.InvariantCulture);
                 player.Seek(seconds);
-                Game.Until(() => Math.Abs(ShownTime(player) - seconds) < 1e-5 && !player.View.IsLate, path + ", " + time + " s");
+                Game.Until(() => Math.Abs(ShownTime(player) - seconds) < 1e-5 && !player.View.IsLate,
+                    path + ", " + time + " s");
                 Graphics.Draws.Clear();
                 Scene.Frame(0);
-                List<Drawn> nodes = inCrowd ? InCrowd(player, 1) : InView(player, eye);
+                List<ShownNode> nodes = inCrowd ? InCrowd(player, 1) : InView(player, eye);
                 string cameras = inCrowd ? "" : Cameras(player.View);
                 moments.Add("{\"seconds\": " + time + ", \"nodes\": [" + string.Join(",\n", nodes.Select(Json))
                     + "], \"cameras\": [" + cameras + "]}");
@@ -152,12 +160,12 @@ namespace Meshreel.Tests
         }
 
         /// <summary>The renderers below a player.</summary>
-        static List<Drawn> InView(ReelPlayer player, Camera eye)
+        static List<ShownNode> InView(ReelPlayer player, Camera eye)
         {
-            var nodes = new List<Drawn>();
+            var nodes = new List<ShownNode>();
             foreach (MeshRenderer renderer in player.GetComponentsInChildren<MeshRenderer>(true))
             {
-                var node = new Drawn
+                var node = new ShownNode
                 {
                     Path = renderer.transform.parent.GetComponent<ReelNode>().path,
                     IsVisible = renderer.enabled && renderer.gameObject.activeInHierarchy,
@@ -167,7 +175,7 @@ namespace Meshreel.Tests
                 Material[] materials = renderer.sharedMaterials;
                 Check.Equal(materials.Length, node.Mesh.subMeshCount, "materials");
                 for (int i = 0; i < materials.Length; i++)
-                    node.Ranges.Add(new KeyValuePair<string, SubMeshDescriptor>(materials[i].name, node.Mesh.GetSubMesh(i)));
+                    node.Add(materials[i], i);
                 if (node.IsVisible) node.Levels = Levels(node.Mesh, eye);
                 nodes.Add(node);
             }
@@ -192,37 +200,40 @@ namespace Meshreel.Tests
             return counts;
         }
 
-        /// <summary>A copy of what a player shows. Nodes are drawn in their order, those that are hidden are
-        /// not.</summary>
-        static List<Drawn> InCrowd(ReelPlayer player, int copy)
+        /// <summary>A copy of what a player shows. Calls are in the order of the nodes, without hidden
+        /// ones.</summary>
+        static List<ShownNode> InCrowd(ReelPlayer player, int copy)
         {
-            var nodes = new List<Drawn>();
+            var nodes = new List<ShownNode>();
             var shown = player.GetComponentsInChildren<MeshRenderer>(true).Where(r => r.enabled).ToArray();
             int last = -1;
             foreach (Graphics.Draw draw in Graphics.Draws)
             {
                 Check.Equal(draw.instances, 2, "copies");
-                Drawn node = nodes.LastOrDefault();
+                ShownNode node = nodes.LastOrDefault();
                 if (node == null || node.Mesh != draw.mesh || draw.submesh <= last)
                 {
                     Check.That(nodes.Count < shown.Length, "a hidden node is drawn");
                     ReelNode own = shown[nodes.Count].transform.parent.GetComponent<ReelNode>();
-                    node = new Drawn { Path = own.path, IsVisible = true, World = draw.matrices[copy], Mesh = draw.mesh };
+                    node = new ShownNode
+                    {
+                        Path = own.path, IsVisible = true, World = draw.matrices[copy], Mesh = draw.mesh,
+                    };
                     nodes.Add(node);
                 }
                 last = draw.submesh;
-                SubMeshDescriptor range = draw.mesh.GetSubMesh(draw.submesh);
-                node.Ranges.Add(new KeyValuePair<string, SubMeshDescriptor>(draw.how.material.name, range));
+                node.Add(draw.how.material, draw.submesh);
             }
             return nodes;
         }
 
-        static string Json(Drawn node)
+        static string Json(ShownNode node)
         {
             string text = "{\"path\": " + Quoted(node.Path) + ", \"visible\": " + (node.IsVisible ? "true" : "false");
             if (!node.IsVisible) return text + "}";
             Matrix4x4 m = node.World;
-            text += Numbers("world", m.m00, m.m01, m.m02, m.m03, m.m10, m.m11, m.m12, m.m13, m.m20, m.m21, m.m22, m.m23);
+            text += Numbers("world", m.m00, m.m01, m.m02, m.m03, m.m10, m.m11, m.m12, m.m13, m.m20, m.m21, m.m22,
+                m.m23);
             int count = node.Ranges[0].Value.vertexCount;
             text += Attribute(node.Mesh, "positions", VertexAttribute.Position, 3, count);
             text += Attribute(node.Mesh, "normals", VertexAttribute.Normal, 3, count);
@@ -267,7 +278,8 @@ namespace Meshreel.Tests
                 // The cameras of the set have a picture 24 mm high.
                 double half = camera.GetComponent<Camera>().fieldOfView / 2 * Math.PI / 180;
                 cameras.Add("{\"path\": " + Quoted(camera.transform.parent.GetComponent<ReelNode>().path)
-                    + Numbers("eye", world.MultiplyPoint3x4(Vector3.zero)) + Numbers("up", world.MultiplyVector(Vector3.up))
+                    + Numbers("eye", world.MultiplyPoint3x4(Vector3.zero))
+                    + Numbers("up", world.MultiplyVector(Vector3.up))
                     + Numbers("forward", world.MultiplyVector(Vector3.forward))
                     + Numbers("right", world.MultiplyVector(Vector3.right))
                     + ", \"focal_length\": " + Text(12 / Math.Tan(half)) + "}");
@@ -299,7 +311,8 @@ namespace Meshreel.Tests
                     // The file's x points along -x of Unity.
                     Vector3 x = world.MultiplyVector(-Vector3.right), y = world.MultiplyVector(Vector3.up),
                         z = world.MultiplyVector(Vector3.forward);
-                    joints.Add("{\"name\": " + Quoted(player.Joint(i).name) + Numbers("position", player.Joint(i).position)
+                    joints.Add("{\"name\": " + Quoted(player.Joint(i).name)
+                        + Numbers("position", player.Joint(i).position)
                         + Numbers("axes", x.x, x.y, x.z, y.x, y.y, y.z, z.x, z.y, z.z) + "}");
                 }
                 moments.Add("{\"seconds\": " + time + ", \"joints\": [" + string.Join(", ", joints) + "]}");
