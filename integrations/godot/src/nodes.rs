@@ -134,7 +134,10 @@ impl FileNodes {
             }
         }
         for (shown, instances) in &mut self.meshes {
-            if let Some(mesh) = mesh_frame(view, &shown.mesh_nodes.nodes)
+            // One that is hidden is written when it is shown again.
+            let is_shown = shown.mesh_nodes.nodes.iter().any(|node| view.visible(*node));
+            if is_shown
+                && let Some(mesh) = mesh_frame(view, &shown.mesh_nodes.nodes)
                 && let Err(error) = shown.update(&mesh, vertices, find)
             {
                 errors.push(error.to_string());

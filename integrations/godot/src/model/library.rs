@@ -163,8 +163,8 @@ impl Library {
         if before.interpolate != settings.interpolate {
             give(Command::Interpolate(settings.interpolate));
         }
-        if let Some(start) = settings.start.filter(|_| before.start != settings.start) {
-            give(Command::StartAt(start));
+        if before.start != settings.start {
+            give(settings.start_command());
         }
     }
 

@@ -43,6 +43,13 @@ impl Settings {
         Command::Range(from, to)
     }
 
+    /// Returns the command for the start: where none is set, that of a clock which was given none.
+    pub fn start_command(&self) -> Command {
+        let [from, to] = self.range.unwrap_or([0.0, NO_END]);
+        let first = if self.rate < 0.0 { to } else { from };
+        Command::StartAt(self.start.unwrap_or(first))
+    }
+
     /// Returns the command that plays or stands.
     pub fn play_command(&self) -> Command {
         if self.playing { Command::Play } else { Command::Pause }
@@ -109,6 +116,21 @@ mod tests {
     fn backwards_begins_at_the_end() {
         let clock = clock(&Settings { playing: true, rate: -1.0, ..Settings::default() });
         assert_eq!(clock.position(), 1.0);
+    }
+
+    #[test]
+    fn a_start_that_is_taken_back_is_the_beginning_again() {
+        let mut settings =
+            Settings { start: Some(0.5), range: playable_range(0.2, 0.6), ..Settings::default() };
+        let mut clock = clock(&settings);
+        settings.start = None;
+        for (rate, start) in [(1.0, 0.2), (-1.0, 0.6)] {
+            settings.rate = rate;
+            clock.command(settings.start_command());
+            clock.command(Command::Reset);
+            clock.advance(0.0);
+            assert_eq!(clock.position(), start);
+        }
     }
 
     #[test]
