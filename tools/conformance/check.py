@@ -57,6 +57,7 @@ class Check:
         self.inward = engine['cross_of_front_faces'] == 'inward'
         self.v_down = engine['v'] == 'down'
         self.attributes = engine.get('attributes', ['normals', 'uvs', 'colours', 'widths', 'materials', 'levels'])
+        self.lenses = engine.get('lenses', True)
 
     def direction(self, vector):
         """Returns a direction of the engine in the file's axes."""
@@ -166,7 +167,7 @@ class Check:
             for name in ('forward', 'up', 'right'):
                 if not same_direction(self.direction(own[name]), camera[name]):
                     yield f'camera {camera["path"]}: {name} is {self.direction(own[name])}, not {camera[name]}'
-            if not math.isclose(own['focal_length'], camera['focal_length'], rel_tol=RATIO):
+            if self.lenses and not math.isclose(own['focal_length'], camera['focal_length'], rel_tol=RATIO):
                 yield f'camera {camera["path"]}: a lens of {own["focal_length"]} mm, not {camera["focal_length"]}'
 
     def joints(self, told, seen):
