@@ -247,7 +247,7 @@ def cameras():
     moved = [eye(f) for f in range(FRAMES)]
     turned = math.radians(30)
     side = (math.cos(turned), 0.0, -math.sin(turned))
-    text = usda.camera('shot', moved, lenses) + usda.camera('side', [(0, 1, 3)], [50], turn_y=30)
+    text = usda.camera('shot', moved, lenses) + usda.camera('side', [(0, 1, 3)], [50], turn_y=[30])
     rest, faces = sheet(2, 1.0)
 
     def moments(frame):
@@ -310,17 +310,19 @@ def end_states():
 
 def hierarchy():
     points, faces = box((0, 0, 0), 0.5)
-    lifts = [(0, 10.0 * f, 0) for f in range(FRAMES)]
+    rises = [(0.04 * f, 0.1 * f, -0.02 * f) for f in range(FRAMES)]
+    turns = [60 + 5.0 * f for f in range(FRAMES)]
     inner = usda.mesh('box', [[[100 * c for c in p] for p in points]], faces, translate=[(200, 0, 0)])
-    text = usda.group('lift', usda.group('turn', inner, turn_y=90), translate=lifts)
+    turned = usda.group('turn', inner, turn_y=turns)
+    text = usda.group('lift', turned, translate=[[100 * c for c in rise] for rise in rises])
 
     def moments(frame):
-        up = lerp_number([0.1 * f for f in range(FRAMES)], frame)
-        # A quarter of a turn about y takes x to -z, and z to x.
-        world = [(z, y + up, -(x + 2)) for x, y, z in points]
+        turn = usda.turn(1, lerp_number(turns, frame))
+        rise = lerp_point(rises, frame)
+        world = [usda.add(rise, usda.apply(turn, (x + 2, y, z))) for x, y, z in points]
         return {'nodes': [node('/lift/turn/box', world, faces)]}
     return scene('hierarchy', 'a box below a node that turns and one that rises, in centimetres',
-                 usda.stage(text, metres=0.01), moments)
+                 usda.stage(text, metres=0.01), moments, frames=(0, 5, FRAMES - 1))
 
 
 def clip():

@@ -69,15 +69,15 @@ def animated(name, each, form):
     return f'{name}.timeSamples = {{\n{samples}}}\n'
 
 
-def transform(translate=None, turn_y=0):
-    """Returns the transform of a prim: a translation, then a turn about y."""
+def transform(translate=None, turn_y=None):
+    """Returns the transform of a prim: a translation, then a turn about y. Each is one value, or one for each frame."""
     order, text = [], ''
     if translate is not None:
         order.append('"xformOp:translate"')
         text += animated('double3 xformOp:translate', translate, lambda v: tuples([v])[1:-1])
-    if turn_y:
+    if turn_y is not None:
         order.append('"xformOp:rotateY"')
-        text += f'float xformOp:rotateY = {turn_y}\n'
+        text += animated('float xformOp:rotateY', turn_y, str)
     return text + (f'uniform token[] xformOpOrder = [{", ".join(order)}]\n' if order else '')
 
 
@@ -119,13 +119,13 @@ def curves(name, positions, counts, width):
     return f'def BasisCurves "{name}" {{\nuniform token type = "linear"\n{text}}}\n'
 
 
-def camera(name, eyes, lenses, turn_y=0):
+def camera(name, eyes, lenses, turn_y=None):
     text = transform(eyes, turn_y) + animated('float focalLength', lenses, str)
     return (f'def Camera "{name}" {{\n{text}float horizontalAperture = 36\nfloat verticalAperture = 24\n'
             'float2 clippingRange = (0.1, 100)\n}\n')
 
 
-def group(name, children, visible=None, translate=None, turn_y=0):
+def group(name, children, visible=None, translate=None, turn_y=None):
     return f'def Xform "{name}" {{\n{transform(translate, turn_y)}{visibility(visible)}{children}}}\n'
 
 
