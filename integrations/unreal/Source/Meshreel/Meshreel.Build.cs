@@ -11,7 +11,8 @@ public class Meshreel : ModuleRules
         PublicDependencyModuleNames.AddRange(new string[]
         {
             "Core", "CoreUObject", "DeveloperSettings", "Engine", "GeometryCache", "MeshreelLibrary",
+            "RenderCore", "RHI",
         });
-        PrivateDependencyModuleNames.AddRange(new string[] { "Projects", "RenderCore", "RHI" });
+        PrivateDependencyModuleNames.AddRange(new string[] { "Projects" });
     }
 }

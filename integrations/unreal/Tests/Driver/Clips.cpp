@@ -244,21 +244,51 @@ void TestCompression()
     Settings->Program.FilePath = Program;
 }
 
-void TestPlayers()
+/** A character whose bones have the names of the joints, in another order, and one more. */
+struct FPlayerTest
 {
     const std::string Path = Arguments().Made + "/materials.reel";
-    FCursorOf Reference(ReadFile(Path));
+    FCursorOf Reference{ReadFile(Path)};
     FWorld World;
     AActor *Actor = NewObject<AActor>(World.World);
     UPoseableMeshComponent *Mesh = NewObject<UPoseableMeshComponent>(Actor);
-    Mesh->BoneNames = {TEXT("tip"), TEXT("other"), TEXT("hips"), TEXT("spine")};
-    Mesh->BoneSpaceTransforms.SetNum(4);
     UMeshreelClipPlayer *Player = NewObject<UMeshreelClipPlayer>(Actor);
+    std::vector<std::string> Markers;
+    int32 Ended = 0;
+    TArray<FName> Joints;
+    TArray<FTransform> Pose;
+
+    FPlayerTest()
+    {
+        Mesh->BoneNames = {TEXT("tip"), TEXT("other"), TEXT("hips"), TEXT("spine")};
+        Mesh->BoneSpaceTransforms.SetNum(4);
+    }
+
+    void RequirePose(double Seconds);
+    void Plays();
+    void Loops();
+    void Blends();
+};
+
+void FPlayerTest::RequirePose(double Seconds)
+{
+    Player->GetPose(Joints, Pose);
+    const auto Expected = Reference.Pose(Seconds);
+    REQUIRE(Pose.Num() == int32(Reference.Info.joints));
+    for (int32 Joint = 0; Joint < Pose.Num(); Joint++)
+    {
+        RequireSame(Pose[Joint], Expected[static_cast<SIZE_T>(Joint)], Reference.Scale);
+        const int32 Bone = Mesh->GetBoneIndex(Joints[Joint]);
+        REQUIRE(Bone != INDEX_NONE &&
+                Mesh->BoneSpaceTransforms[Bone].GetTranslation() == Pose[Joint].GetTranslation());
+    }
+}
+
+void FPlayerTest::Plays()
+{
     REQUIRE(Player->GetClips().Num() == 0 && !Player->Play(NAME_None) && Player->GetDuration() == 0.0 &&
             !Player->IsPlaying());
     Player->Asset = LoadAsset(Path);
-    std::vector<std::string> Markers;
-    int32 Ended = 0;
     Player->OnMarker.AddLambda([&](UMeshreelClipPlayer *, FName Marker)
                                { Markers.push_back(Marker.ToString().Utf8()); });
     Player->OnEnded.AddLambda([&](UMeshreelClipPlayer *) { Ended++; });
@@ -267,21 +297,6 @@ void TestPlayers()
     Player->RegisterComponentWithWorld(World.World);
     REQUIRE(Player->GetClips().Num() == 1 && Player->IsPlaying() &&
             Near(Player->GetDuration(), Reference.Info.duration, 1e-9));
-    TArray<FName> Joints;
-    TArray<FTransform> Pose;
-    const auto RequirePose = [&](double Seconds)
-    {
-        Player->GetPose(Joints, Pose);
-        const auto Expected = Reference.Pose(Seconds);
-        REQUIRE(Pose.Num() == int32(Reference.Info.joints));
-        for (int32 Joint = 0; Joint < Pose.Num(); Joint++)
-        {
-            RequireSame(Pose[Joint], Expected[static_cast<SIZE_T>(Joint)], Reference.Scale);
-            const int32 Bone = Mesh->GetBoneIndex(Joints[Joint]);
-            REQUIRE(Bone != INDEX_NONE &&
-                    Mesh->BoneSpaceTransforms[Bone].GetTranslation() == Pose[Joint].GetTranslation());
-        }
-    };
     RequirePose(0.0);
     World.Tick(0.5f);
     REQUIRE(Near(Player->GetPosition(), 0.5, 1e-6));
@@ -297,6 +312,10 @@ void TestPlayers()
     REQUIRE(Ended == 1 && !Player->IsPlaying() && int32(Markers.size()) == int32(Reference.Info.markers) &&
             Reference.Info.markers == 2);
     RequirePose(Reference.Info.duration);
+}
+
+void FPlayerTest::Loops()
+{
     // In a loop each marker is passed once a turn; backwards as well.
     Markers.clear();
     Player->bLoop = true;
@@ -315,6 +334,10 @@ void TestPlayers()
     REQUIRE(Player->GetPosition() == Reference.Info.duration);
     Player->Seek(1.0);
     RequirePose(1.0);
+}
+
+void FPlayerTest::Blends()
+{
     // A blend begins at the pose that was shown, and ends at the clip's.
     Player->GetPose(Joints, Pose);
     const FQuat Before = Pose[1].GetRotation();
@@ -352,7 +375,12 @@ void TestClips()
     {
         TestDecompression(Golden(std::string("clips/") + Name + ".reel"));
     }
-    TestPlayers();
+    {
+        FPlayerTest Test;
+        Test.Plays();
+        Test.Loops();
+        Test.Blends();
+    }
     if (Arguments().Program.empty())
     {
         std::printf("  skipped: compressing, without the program\n");

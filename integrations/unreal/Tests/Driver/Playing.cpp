@@ -44,24 +44,46 @@ void RequireShows(const UMeshreelComponent &Component, FReference &Reference, ui
             Component.GetSurface()->Colors == Expected.Colors);
 }
 
-void TestCommands()
+/** A flag in a world of its own, that stands at its first frame. */
+struct FFlagTest
 {
     const FInTick InTick;
-    const std::string Path = Golden("v0/flag_small.reel");
-    FReference Reference(ReadFile(Path));
+    FReference Reference{ReadFile(Golden("v0/flag_small.reel"))};
     const double Duration = Reference.Info.end - Reference.Info.start;
     FWorld World;
     UListener *Listener = NewObject<UListener>();
-    UMeshreelAsset *Asset = LoadAsset(Path);
-    UMeshreelComponent *Flag = World.Add(Asset,
-                                         [&](UMeshreelComponent &Each)
-                                         {
-                                             Each.bAutoPlay = false;
-                                             Listener->Listen(Each);
-                                             Each.SeekToFrame(2); // Given before there is a player.
-                                             Each.SetDelay(0.0);
-                                             Each.SeekToFrame(0);
-                                         });
+    UMeshreelAsset *Asset = LoadAsset(Golden("v0/flag_small.reel"));
+    UMeshreelComponent *Flag = nullptr;
+
+    FFlagTest()
+    {
+        const auto Prepare = [this](UMeshreelComponent &Each)
+        {
+            Each.bAutoPlay = false;
+            Listener->Listen(Each);
+            Each.SeekToFrame(2); // Given before there is a player.
+            Each.SetDelay(0.0);
+            Each.SeekToFrame(0);
+        };
+        Flag = World.Add(Asset, Prepare);
+    }
+
+    double TimeOf(uint32 Frame) const
+    {
+        double Seconds = 0.0;
+        REQUIRE(mr_reel_time(Reference.Reel, Frame, &Seconds) == MR_STATUS_OK);
+        return Seconds - Reference.Info.start;
+    }
+
+    void Seeks();
+    void Plays();
+    void Ranges();
+    void Others();
+    void Stops();
+};
+
+void FFlagTest::Seeks()
+{
     REQUIRE(Flag->GetAsset() == Asset && !Flag->IsReady() && !Flag->GetSurface().IsValid());
     REQUIRE(World.TickUntil([&] { return Listener->NumReady > 0; }));
     REQUIRE(Flag->IsReady() && !Flag->IsPlaying() && Near(Flag->GetDuration(), Duration, 1e-9) &&
@@ -73,11 +95,13 @@ void TestCommands()
         Flag->SeekToFrame(Frame);
         World.Tick(0.0f);
         World.Tick(0.0f);
-        double Time = 0.0;
-        mr_reel_time(Reference.Reel, uint32(Frame), &Time);
-        REQUIRE(Near(Flag->GetPosition(), Time - Reference.Info.start, 1e-9));
+        REQUIRE(Near(Flag->GetPosition(), TimeOf(uint32(Frame)), 1e-9));
         RequireShows(*Flag, Reference, uint32(Frame));
     }
+}
+
+void FFlagTest::Plays()
+{
     // Time goes on as the world's does, and stops where it is told to.
     Flag->Play();
     World.Tick(0.25f);
@@ -117,6 +141,10 @@ void TestCommands()
     Flag->SetRepeat(EMeshreelRepeat::Cycle);
     World.Tick(0.0f);
     Flag->SetRepeat(EMeshreelRepeat::Once);
+}
+
+void FFlagTest::Ranges()
+{
     // Ranges.
     Flag->SetFrameRange(2, 4);
     Flag->SetRepeat(EMeshreelRepeat::Loop);
@@ -125,20 +153,19 @@ void TestCommands()
     {
         World.Tick(0.02f);
     }
-    double From = 0.0, To = 0.0;
-    mr_reel_time(Reference.Reel, 2, &From);
-    mr_reel_time(Reference.Reel, 4, &To);
+    const double From = TimeOf(2), To = TimeOf(4);
     const auto RequireInside = [&]
-    {
-        REQUIRE(Flag->GetPosition() >= From - Reference.Info.start - 1e-6 &&
-                Flag->GetPosition() <= To - Reference.Info.start + 1e-6);
-    };
+    { REQUIRE(Flag->GetPosition() >= From - 1e-6 && Flag->GetPosition() <= To + 1e-6); };
     RequireInside();
-    Flag->SetRange(From - Reference.Info.start, To - Reference.Info.start);
+    Flag->SetRange(From, To);
     World.Tick(0.02f);
     RequireInside();
     REQUIRE(!Flag->PlayRange(TEXT("no such range")));
     Flag->SetRange(0.0, Duration);
+}
+
+void FFlagTest::Others()
+{
     // The others reach the player: each is refused by the library if it is wrong, which would be logged.
     Flag->SetDelay(0.5);
     Flag->Seek(0.0);
@@ -159,13 +186,14 @@ void TestCommands()
     // Without interpolation a time between two frames shows the earlier one.
     Flag->SetInterpolated(false);
     Flag->Pause();
-    double Time1 = 0.0, Time2 = 0.0;
-    mr_reel_time(Reference.Reel, 1, &Time1);
-    mr_reel_time(Reference.Reel, 2, &Time2);
-    Flag->Seek(0.5 * (Time1 + Time2) - Reference.Info.start);
+    Flag->Seek(0.5 * (TimeOf(1) + TimeOf(2)));
     World.Tick(0.0f);
     World.Tick(0.0f);
     RequireShows(*Flag, Reference, 1);
+}
+
+void FFlagTest::Stops()
+{
     // Stopped is hidden and at the start; restarted as before.
     Flag->Stop();
     World.Tick(0.1f);
@@ -195,6 +223,27 @@ void TestCommands()
     REQUIRE(Listener->NumFailed == 0 && Listener->NumReplaced == 0 && Listener->NumReady == 1);
     Flag->UnregisterComponent();
     REQUIRE(World.Subsystem()->GetStatistics().Instances == 0);
+}
+
+/** Ranges of frames with names: the animations of a glTF file. */
+void TestNamedRanges()
+{
+    const FInTick InTick;
+    FWorld World;
+    UMeshreelAsset *Asset = LoadAsset(Arguments().Made + "/ranges.reel");
+    REQUIRE(Asset->Info.Ranges.Num() > 0);
+    const FMeshreelRange Range = Asset->Info.Ranges.Last();
+    REQUIRE(Range.FirstFrame >= 0 && Range.LastFrame > Range.FirstFrame &&
+            Range.LastFrame < Asset->Info.Frames);
+    UMeshreelComponent *Component =
+        World.Add(Asset, [](UMeshreelComponent &Each) { Each.bAutoPlay = false; });
+    REQUIRE(World.TickUntil([&] { return Component->GetSurface().IsValid(); }));
+    REQUIRE(Component->PlayRange(Range.Name) && !Component->PlayRange(TEXT("no such range")));
+    World.Tick(0.05f);
+    double From = 0.0;
+    const FMeshreelOpenFilePtr File = Asset->Open();
+    REQUIRE(mr_reel_time(File->Reel.Get(), uint32(Range.FirstFrame), &From) == MR_STATUS_OK);
+    REQUIRE(Component->IsPlaying() && Near(Component->GetPosition(), From - File->Info.start + 0.05, 1e-6));
 }
 
 void TestWorlds()
@@ -328,7 +377,15 @@ void TestActors()
 
 void TestPlaying()
 {
-    TestCommands();
+    {
+        FFlagTest Test;
+        Test.Seeks();
+        Test.Plays();
+        Test.Ranges();
+        Test.Others();
+        Test.Stops();
+    }
+    TestNamedRanges();
     TestWorlds();
     TestThreads();
     TestActors();

@@ -228,7 +228,14 @@ void CheckTriangles(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Me
     }
     REQUIRE(int32(Sections) == Level.Sections.Num());
     Out.Materials += Sections;
-    // Other levels.
+}
+
+/** The other levels of detail are the file's. */
+void CheckLevels(const FMeshreelSurface &Surface, const FMeshreelNodeMesh &Mesh, const mr_frame *Frame,
+                 FCounts &Out)
+{
+    mr_mesh_state State = MeshreelSized<mr_mesh_state>();
+    REQUIRE(mr_frame_mesh(Frame, Mesh.Node, &State) == MR_STATUS_OK);
     REQUIRE(Mesh.Levels.Num() == int32(FMath::Max(State.lods, 1u)));
     for (uint32 Number = 1; Number < State.lods; Number++)
     {
@@ -289,6 +296,7 @@ void CheckFile(const std::string &Path, EMeshreelUpAxis Up, float Centimetres, b
             CheckVertices(Surface, Mesh, Frame, Scale, Up == EMeshreelUpAxis::Z, Out);
             CheckAttributes(Surface, Mesh, Frame, bFlipV, Out);
             CheckTriangles(Surface, Mesh, Frame, Path.find("everything") == std::string::npos, Out);
+            CheckLevels(Surface, Mesh, Frame, Out);
         }
         if (Surface.bHasMotion)
         {
@@ -318,7 +326,7 @@ void TestSurfaces()
         CheckFile(Golden(std::string("v0/") + Name + ".reel"), EMeshreelUpAxis::Y, 0.0f, true, Total);
     }
     CheckFile(Golden("v0/everything_zstd.reel"), EMeshreelUpAxis::Z, 2.54f, false, Total);
-    for (const char *Name : {"levels", "scene", "hidden", "mirror", "materials", "fluid"})
+    for (const char *Name : {"levels", "scene", "hidden", "mirror", "materials", "fluid", "bare"})
     {
         CheckFile(Arguments().Made + "/" + Name + ".reel", EMeshreelUpAxis::Y, 0.0f, true, Total);
     }

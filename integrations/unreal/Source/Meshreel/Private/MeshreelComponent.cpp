@@ -126,7 +126,10 @@ void UMeshreelComponent::AssetChanged()
     Frame.Reset();
     Reel.Reset();
     Connect();
-    OnReplaced.Broadcast(this);
+    if (Instance != 0)
+    {
+        OnReplaced.Broadcast(this);
+    }
 }
 
 void UMeshreelComponent::Command(const mr_command &Given)

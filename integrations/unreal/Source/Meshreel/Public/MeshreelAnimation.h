@@ -8,7 +8,7 @@
 #include "CoreMinimal.h"
 #include "Animation/AnimBoneCompressionCodec.h"
 #include "Animation/AnimCompressionTypes.h"
-#include "Animation/AnimationDecompression.h"
+#include "Animation/AnimSequenceDecompressionContext.h"
 #include "MeshreelClip.h"
 #include "MeshreelAnimation.generated.h"
 
