@@ -65,7 +65,7 @@ cargo build --locked --quiet --release --manifest-path "$generator" --target-dir
 "$made/shaders/release/meshreel-unity-shaders" < "$made/passes.wgsl" > "$made/Passes.compute"
 shaders=$package/Runtime/Resources/Meshreel
 cmp "$made/Passes.compute" "$shaders/Passes.compute" \
-    || { echo "write it again: Shaders~ says how" >&2 && exit 1; }
+    || { echo "the shader of the library has changed: cp $made/Passes.compute $shaders/" >&2 && exit 1; }
 
 if ! { has mcs && has mono; }; then
     skip "everything that mono runs" "it is missing (Debian, Ubuntu: mono-mcs mono-runtime libmono-system-core4.0-cil)"

@@ -10,6 +10,7 @@ namespace Meshreel.Editor
     {
         double seconds;
         double duration;
+        string measured;
 
         /// <summary>Draws the inspector.</summary>
         public override void OnInspectorGUI()
@@ -37,7 +38,10 @@ namespace Meshreel.Editor
 
         void DrawPreview(ReelPlayer player)
         {
-            if (duration <= 0) duration = Duration(player);
+            // A file is opened once for its length, not whenever the inspector is drawn.
+            string file = player.Asset != null ? player.Asset.name : player.Path;
+            if (measured != file) duration = Duration(player);
+            measured = file;
             float chosen = EditorGUILayout.Slider("Preview", (float)seconds, 0, (float)duration);
             if (Mathf.Abs(chosen - (float)seconds) > 1e-6f) Show(chosen);
             if (GUILayout.Button("End Preview")) player.EndPreview();

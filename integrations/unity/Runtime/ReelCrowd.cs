@@ -202,7 +202,7 @@ namespace Meshreel
             // From the node to the player, whose own place is not that of the copies.
             Matrix4x4 node = NodeToPlayer(each.Place);
             Bounds bounds = WriteMatrices(each, number, node);
-            bool isIndirect = indirect && SystemInfo.supportsIndirectArgumentsBuffer;
+            bool isIndirect = indirect && SystemInfo.supportsComputeShaders && SystemInfo.supportsInstancing;
             if (isIndirect) Upload(each, number);
             for (int i = 0; i < each.Materials.Length; i++)
             {

@@ -31,7 +31,7 @@ namespace Meshreel.Tests
         {
             foreach (bool indirect in new[] { true, false })
             {
-                SystemInfo.supportsIndirectArgumentsBuffer = true;
+                SystemInfo.supportsInstancing = SystemInfo.supportsComputeShaders = true;
                 ReelPlayer player = Game.Player(Game.Flag, p => { p.PlayOnEnable = false; });
                 player.transform.localPosition = new Vector3(100, 0, 0);
                 ReelCrowd crowd = Crowd(player, 1200);
@@ -84,7 +84,7 @@ namespace Meshreel.Tests
         [Test]
         public static void HierarchiesAndObjectsAsPlaces()
         {
-            SystemInfo.supportsIndirectArgumentsBuffer = false;
+            SystemInfo.supportsInstancing = SystemInfo.supportsComputeShaders = false;
             ReelPlayer player = Game.Player(Path.Combine(Game.Golden, "v0/robot_small.reel"), p => p.hidden = true);
             ReelCrowd crowd = new GameObject("crowd").AddComponent<ReelCrowd>();
             crowd.Player = player;
@@ -118,7 +118,7 @@ namespace Meshreel.Tests
         [Test]
         public static void FluidsAndPoints()
         {
-            SystemInfo.supportsIndirectArgumentsBuffer = true;
+            SystemInfo.supportsInstancing = SystemInfo.supportsComputeShaders = true;
             foreach (string name in new[] { "everything_zstd.reel", "particles_small.reel" })
             {
                 ReelPlayer player = Game.Player(name, p => p.hidden = true);

@@ -139,7 +139,7 @@ namespace Meshreel.Tests
             Application.isPlaying = true;
             Application.isEditor = false;
             Application.streamingAssetsPath = Path.Combine(Golden, "v0");
-            SystemInfo.supportsComputeShaders = false;
+            SystemInfo.supportsInstancing = SystemInfo.supportsComputeShaders = false;
             Camera.main = null;
             Resources.Content.Clear();
             Graphics.Draws.Clear();

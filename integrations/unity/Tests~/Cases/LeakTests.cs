@@ -57,7 +57,7 @@ namespace Meshreel.Tests
             walker.rootMotion = true;
             walker.Path = Path.Combine(Game.Golden, "clips/layers.reel");
             ReelPlayer flag = Game.Player(Game.Flag, p => p.hidden = true);
-            SystemInfo.supportsIndirectArgumentsBuffer = true;
+            SystemInfo.supportsInstancing = SystemInfo.supportsComputeShaders = true;
             var crowd = new GameObject("crowd").AddComponent<ReelCrowd>();
             crowd.Player = flag;
             crowd.SetMatrices(new[] { Matrix4x4.identity, Matrix4x4.Translate(new Vector3(3, 0, 0)) });
