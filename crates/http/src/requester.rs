@@ -159,7 +159,7 @@ impl Requester {
     /// Reads the body of a redirect if it is short; an error does not matter.
     fn drain(&self, response: Response<Body>) {
         let length = response.body().content_length();
-        if !length.is_some_and(|length| length <= MAX_REDIRECT_BODY_BYTES) {
+        if length.is_none_or(|length| length > MAX_REDIRECT_BODY_BYTES) {
             return;
         }
         let mut body = self.stream(response);

@@ -57,6 +57,22 @@ fn addresses_that_are_none_are_refused_and_not_shown() {
     }
 }
 
+/// A build without encryption says so, and opens what is not encrypted.
+#[cfg(not(feature = "https"))]
+#[test]
+fn without_the_feature_encrypted_addresses_are_refused() {
+    let client = HttpClient::new(patient()).unwrap();
+    let error = client.source("https://localhost/a?secret").map(drop).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }));
+    assert!(
+        error.to_string().contains("feature 'https'") && !error.to_string().contains("secret"),
+        "{error}"
+    );
+    let server = Server::start(|_| Reply::new(302, b"").with("Location", "https://localhost/a"));
+    let error = client.source(&server.url("a")).unwrap().connect().unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+}
+
 #[test]
 fn secrets_are_sent_and_never_shown() {
     let server = Server::start(|request| {

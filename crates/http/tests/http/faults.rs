@@ -13,7 +13,10 @@ const LEN: usize = 20_000;
 
 /// Options for servers that stall: short waits, and enough retries for a busy machine.
 fn impatient() -> HttpOptions {
-    blocks(patient()).with_timeout(Duration::from_millis(250)).with_retries(1000)
+    blocks(patient())
+        .with_timeout(Duration::from_millis(250))
+        .with_retries(1000)
+        .with_max_delay(Duration::from_millis(20))
 }
 
 fn blocks(options: HttpOptions) -> HttpOptions {
@@ -32,12 +35,7 @@ fn read_all(server: &Server, options: HttpOptions) -> Result<u64, std::io::Error
     let mut out = vec![0; LEN];
     source.read_at(0, &mut out)?;
     assert!(out == pattern(LEN));
-    let statistics = client.statistics();
-    assert_eq!(
-        statistics.requests - statistics.redirects,
-        server.requests().len() as u64 - statistics.redirects
-    );
-    Ok(statistics.retries)
+    Ok(client.statistics().retries)
 }
 
 /// Reads from a server that has the fault always: the error of the first request, and that of a later one.
@@ -73,6 +71,18 @@ fn a_server_that_fails_now_and_then_is_asked_again() {
         });
         assert!(read_all(&server, blocks(patient())).unwrap() >= 3, "{status}");
     }
+}
+
+/// A server may ask for more patience than there is.
+#[test]
+fn the_delay_that_a_server_asks_for_has_a_limit() {
+    let server = faulty(|request, reply| match request.number % 2 {
+        0 => Reply::new(503, b"").with("Retry-After", u64::MAX),
+        _ => reply,
+    });
+    assert!(
+        read_all(&server, blocks(patient()).with_max_retry_after(Duration::from_millis(1))).unwrap() >= 3
+    );
 }
 
 #[test]
@@ -197,44 +207,29 @@ fn a_body_that_is_cut_is_continued() {
 #[test]
 fn a_server_that_lies_about_lengths_and_ranges_is_not_believed() {
     type Lie = fn(Reply) -> Reply;
-    let lies: [(&str, Lie); 12] = [
+    let lies: [(&str, Lie); 10] = [
         ("no range", |reply| reply.without("Content-Range")),
         ("no numbers", |reply| reply.with("Content-Range", "bytes a-b/c")),
         ("other range", |reply| reply.with("Content-Range", format!("bytes 7-1030/{LEN}"))),
         ("too little", |reply| reply.with("Content-Range", format!("bytes 0-0/{LEN}"))),
         ("beyond the end", |reply| reply.with("Content-Range", "bytes 0-1023/1000")),
-        ("the largest size", |reply| reply.with("Content-Range", format!("bytes 0-1023/{}", u64::MAX))),
         ("short length", |reply| reply.with("Content-Length", 5)),
         ("long length", |reply| reply.with("Content-Length", 1u64 << 40)),
         ("negative length", |reply| reply.with("Content-Length", -5)),
         ("no end", |reply| reply.without("Content-Length").interrupted(1 << 20, Step::Repeat(vec![1; 4096]))),
-        ("another status", |reply| Reply { status: 206, ..reply.without("Content-Range") }),
         ("several parts", |reply| {
             reply.without("Content-Range").with("Content-Type", "multipart/byteranges; boundary=x")
         }),
     ];
     for (name, lie) in lies {
-        // The later request: none of the lies can be true there.
-        let [_, later] = {
-            let options = blocks(patient()).with_retries(1);
-            let first = std::panic::catch_unwind(|| errors(options.clone(), move |_, reply| lie(reply)));
-            match first {
-                Ok(errors) => errors,
-                // A size that nothing contradicts yet is believed at first.
-                Err(_) => {
-                    assert_eq!(name, "the largest size");
-                    continue;
-                }
-            }
-        };
-        let expected = matches!(later.kind(), ErrorKind::InvalidData | ErrorKind::Other);
-        assert!(expected || later.kind() == ErrorKind::UnexpectedEof, "{name}: {later}");
+        for error in errors(blocks(patient()).with_retries(1), move |_, reply| lie(reply)) {
+            let kinds = [ErrorKind::InvalidData, ErrorKind::UnexpectedEof];
+            assert!(kinds.contains(&error.kind()), "{name}: {error:?}");
+            assert!(error.to_string().contains("2 attempts"), "{name}: {error}");
+        }
         // A lie now and then is survived.
         let server = faulty(move |request, reply| if request.number == 1 { lie(reply) } else { reply });
-        match read_all(&server, blocks(patient())) {
-            Ok(retries) => assert!(retries >= 1, "{name}"),
-            Err(error) => assert!(error.to_string().contains("changed"), "{name}: {error}"),
-        }
+        assert!(read_all(&server, blocks(patient())).unwrap() >= 1, "{name}");
     }
 }
 

@@ -151,6 +151,37 @@ fn a_file_is_played_from_its_start_to_its_end_in_few_requests() {
     println!("{statistics:?}");
 }
 
+/// Opening reads the tables and static data, and a seek what its frame needs, in a request or two.
+#[test]
+fn opening_and_seeking_read_a_part_of_the_file() {
+    let name = "wall_packed.reel";
+    let (len, expected) = (golden_bytes(name).len() as u64, reference(name));
+    for (block, most_requests) in [(64 << 10, 4), (4 << 10, 12)] {
+        let server = Server::good(golden_bytes(name));
+        let client = HttpClient::new(patient().with_block_bytes(block)).unwrap();
+        let mut player = Player::new(hand_to_mouth()).unwrap();
+        let file = client.open(&mut player, &server.url("wall.reel")).unwrap();
+        while !matches!(player.next_event(), Some(Event::Opened(_))) {
+            player.tick(0.0);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let opened = client.statistics();
+        let own = player.add_instance(file).unwrap();
+        show(&mut player, own, &expected, expected.1.len() - 1, false);
+        let sought = client.statistics();
+        for frame in 0..expected.1.len() {
+            show(&mut player, own, &expected, frame, false);
+        }
+        let played = client.statistics();
+        let figures = [opened, sought, played].map(|s| (s.requests, s.bytes_received));
+        println!("{name}, {len} bytes, blocks of {block}: opened, sought, played {figures:?}");
+        assert!(opened.requests <= most_requests && opened.bytes_received < len);
+        assert!(sought.requests - opened.requests <= 3);
+        // Nothing was read twice.
+        assert!(played.bytes_received <= len);
+    }
+}
+
 /// A player jumps about in a file of which few blocks fit in its cache, while reads are cancelled.
 #[test]
 fn a_storm_of_seeks_ends_with_the_right_frame() {
