@@ -4,7 +4,8 @@
 #
 # In the engine, only with `godot` 4.4 or later on PATH: first without a display, then, with DISPLAY or xvfb-run, drawn
 # (Mesa's llvmpipe will do). Imports and files with levels of detail, cameras and characters are tested only with the
-# program `meshreel` on PATH or named in MESHREEL. What cannot be run is said to be skipped.
+# program `meshreel` on PATH or named in MESHREEL. The conformance set is compared only with Python 3. What cannot be
+# run is said to be skipped.
 #   tests/godot.sh
 #   MESHREEL=target/release/meshreel tests/godot.sh
 set -euo pipefail
