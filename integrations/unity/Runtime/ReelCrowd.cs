@@ -25,14 +25,15 @@ namespace Meshreel
         /// <summary>The objects at which copies are drawn. If there are none, `SetMatrices` gives the
         /// places.</summary>
         public List<Transform> places = new List<Transform>();
-        /// <summary>True to draw with indirect arguments: materials then need a shader that reads
-        /// `_MeshreelMatrices`, as `Meshreel/Crowd` does. Otherwise any material that enables instancing
-        /// will do.</summary>
+        /// <summary>True to draw with indirect arguments where the shader of a material reads
+        /// `_MeshreelMatrices` and says so by the tag `MeshreelCrowd`, as `Meshreel/Crowd` does. Other
+        /// materials are drawn by instancing.</summary>
         public bool indirect = true;
         /// <summary>True to cast shadows.</summary>
         public bool castShadows = true;
 
         readonly List<CopiedMesh> meshes = new List<CopiedMesh>();
+        readonly Dictionary<Material, bool> readers = new Dictionary<Material, bool>();
         readonly Dictionary<Material, Material> instanced = new Dictionary<Material, Material>();
         ReelView copied;
         NativeArray<Matrix4x4> matrices;
@@ -132,6 +133,7 @@ namespace Meshreel
                 each.Commands.Dispose();
             }
             meshes.Clear();
+            readers.Clear();
             copied = null;
         }
 
@@ -202,12 +204,15 @@ namespace Meshreel
             // From the node to the player, whose own place is not that of the copies.
             Matrix4x4 node = NodeToPlayer(each.Place);
             Bounds bounds = WriteMatrices(each, number, node);
-            bool isIndirect = indirect && SystemInfo.supportsComputeShaders && SystemInfo.supportsInstancing;
-            if (isIndirect) Upload(each, number);
+            bool canIndirect = indirect && SystemInfo.supportsComputeShaders && SystemInfo.supportsInstancing;
+            bool isUploaded = false;
             for (int i = 0; i < each.Materials.Length; i++)
             {
                 Material material = each.Materials[i];
                 if (material == null || each.Mesh.Mesh.GetSubMesh(i).indexCount == 0) continue;
+                bool isIndirect = canIndirect && ReadsMatrices(material);
+                if (isIndirect && !isUploaded) Upload(each, number);
+                isUploaded |= isIndirect;
                 if (!isIndirect) material = Instanced(material);
                 var how = new RenderParams(material)
                 {
@@ -302,6 +307,17 @@ namespace Meshreel
                 };
             }
             each.Arguments.SetData(each.Commands, 0, 0, submeshes);
+        }
+
+        /// <summary>True if the shader of a material says by a tag that it reads the matrices of
+        /// copies.</summary>
+        bool ReadsMatrices(Material material)
+        {
+            bool reads;
+            if (readers.TryGetValue(material, out reads)) return reads;
+            reads = material.GetTag("MeshreelCrowd", false, "") == "True";
+            readers.Add(material, reads);
+            return reads;
         }
 
         /// <summary>A copy of a material that enables instancing, unless it does already.</summary>

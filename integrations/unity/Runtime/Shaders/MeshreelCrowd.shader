@@ -1,5 +1,5 @@
 // Draws the copies of ReelCrowd with indirect arguments, in the built-in render pipeline: one light, and ambient light.
-// For other pipelines write a shader with MeshreelCrowd.hlsl, or turn `indirect` of the crowd off.
+// For other pipelines write a shader with MeshreelCrowd.hlsl and the tag MeshreelCrowd; other materials are instanced.
 Shader "Meshreel/Crowd"
 {
     Properties
@@ -9,7 +9,7 @@ Shader "Meshreel/Crowd"
     }
     SubShader
     {
-        Tags { "RenderType" = "Opaque" }
+        Tags { "RenderType" = "Opaque" "MeshreelCrowd" = "True" }
         Pass
         {
             Tags { "LightMode" = "ForwardBase" }

@@ -61,7 +61,6 @@ public sealed class Street : MonoBehaviour
         ReelPlayer source = CreatePlayer(path);
         source.hidden = true;
         var crowd = new GameObject("crowd").AddComponent<ReelCrowd>();
-        crowd.indirect = false;
         crowd.Player = source;
         var places = new Matrix4x4[copies];
         int row = Mathf.Max(1, Mathf.CeilToInt(Mathf.Sqrt(copies)));

@@ -20,6 +20,14 @@ namespace Meshreel.Tests
             return crowd;
         }
 
+        /// <summary>A material whose shader reads the matrices of copies.</summary>
+        static ReelMaterials CrowdMaterials()
+        {
+            var list = ScriptableObject.CreateInstance<ReelMaterials>();
+            list.fallback = new Material(Shader.Find("Meshreel/Crowd"));
+            return list;
+        }
+
         static void Frame(float seconds)
         {
             Graphics.Draws.Clear();
@@ -32,7 +40,11 @@ namespace Meshreel.Tests
             foreach (bool indirect in new[] { true, false })
             {
                 SystemInfo.supportsInstancing = SystemInfo.supportsComputeShaders = true;
-                ReelPlayer player = Game.Player(Game.Flag, p => { p.PlayOnEnable = false; });
+                ReelPlayer player = Game.Player(Game.Flag, p =>
+                {
+                    p.PlayOnEnable = false;
+                    p.materials = CrowdMaterials();
+                });
                 player.transform.localPosition = new Vector3(100, 0, 0);
                 ReelCrowd crowd = Crowd(player, 1200);
                 crowd.indirect = indirect;
@@ -84,7 +96,8 @@ namespace Meshreel.Tests
         [Test]
         public static void HierarchiesAndObjectsAsPlaces()
         {
-            SystemInfo.supportsInstancing = SystemInfo.supportsComputeShaders = false;
+            // Indirect drawing is there, but materials do not read the matrices.
+            SystemInfo.supportsInstancing = SystemInfo.supportsComputeShaders = true;
             ReelPlayer player = Game.Player(Path.Combine(Game.Golden, "v0/robot_small.reel"), p => p.hidden = true);
             ReelCrowd crowd = new GameObject("crowd").AddComponent<ReelCrowd>();
             crowd.Player = player;
@@ -121,7 +134,11 @@ namespace Meshreel.Tests
             SystemInfo.supportsInstancing = SystemInfo.supportsComputeShaders = true;
             foreach (string name in new[] { "everything_zstd.reel", "particles_small.reel" })
             {
-                ReelPlayer player = Game.Player(name, p => p.hidden = true);
+                ReelPlayer player = Game.Player(name, p =>
+                {
+                    p.hidden = true;
+                    p.materials = CrowdMaterials();
+                });
                 Crowd(player, 5);
                 Game.UntilReady(player);
                 int calls = 0;

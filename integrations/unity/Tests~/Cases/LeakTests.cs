@@ -56,7 +56,13 @@ namespace Meshreel.Tests
             walker.joints = ReelJoints.Created;
             walker.rootMotion = true;
             walker.Path = Path.Combine(Game.Golden, "clips/layers.reel");
-            ReelPlayer flag = Game.Player(Game.Flag, p => p.hidden = true);
+            var materials = ScriptableObject.CreateInstance<ReelMaterials>();
+            materials.fallback = new Material(Shader.Find("Meshreel/Crowd"));
+            ReelPlayer flag = Game.Player(Game.Flag, p =>
+            {
+                p.hidden = true;
+                p.materials = materials;
+            });
             SystemInfo.supportsInstancing = SystemInfo.supportsComputeShaders = true;
             var crowd = new GameObject("crowd").AddComponent<ReelCrowd>();
             crowd.Player = flag;

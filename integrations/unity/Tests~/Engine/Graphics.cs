@@ -226,6 +226,11 @@ namespace UnityEngine
     {
         public Shader shader { get; private set; }
         public bool enableInstancing { get; set; }
+        /// Tags of shaders: only those of the package have any.
+        public string GetTag(string tag, bool searchFallbacks, string defaultValue)
+        {
+            return shader.name == "Meshreel/Crowd" && tag == "MeshreelCrowd" ? "True" : defaultValue;
+        }
         public Material(Shader shader) { this.shader = shader; }
         public Material(Material other) { shader = other.shader; name = other.name; }
     }
