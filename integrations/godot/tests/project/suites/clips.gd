@@ -83,7 +83,7 @@ func test_fades() -> void:
 	await frames(1)
 	var after := skeleton.get_bone_pose_rotation(3)
 	check(before.angle_to(after) > 0.01, "the clips differ")
-	check(between.angle_to(before) < after.angle_to(before), "it begins near the first")
+	check(between.angle_to(before) < after.angle_to(before) + 1e-4, "it begins near the first")
 
 
 func test_ends() -> void:
@@ -95,7 +95,7 @@ func test_ends() -> void:
 	await wait_until(func() -> bool: return "ended" in signals, "the end")
 	check_equal(signals, ["ended"] as Array[String], "signals")
 	check_near(player.time, 299.0 / 30.0, "the time of the end")
-	player.rate = 1.0
+	player.rate = 0.1
 	player.repeats = true
 	player.clip = "run"
 	await frames(3)

@@ -121,6 +121,7 @@ func test_hidden_files_are_not_decoded() -> void:
 	var node := add_instance("res://files/flag_small.reel")
 	await wait_ready(node)
 	node.hide()
+	node.rate = 0.1
 	node.playing = true
 	await frames(5)
 	var time := node.time

@@ -38,7 +38,7 @@ func add_instance(file: String) -> ReelInstance3D:
 
 
 ## Waits until a condition holds, for at most some seconds.
-func wait_until(holds: Callable, what: String, seconds := 15.0) -> bool:
+func wait_until(holds: Callable, what: String, seconds := 60.0) -> bool:
 	var end := Time.get_ticks_msec() + 1000.0 * seconds
 	while not holds.call():
 		if Time.get_ticks_msec() > end:
