@@ -1,8 +1,11 @@
-// What every player shows: the files of testdata/conformance, as the renderer and the engine's objects have them, for
-// tools/conformance/check.py, which compares them with the numbers of the files' sources.
+// What every player shows: the files of testdata/conformance, as the renderer and the engine's objects have
+// them, for tools/conformance/check.py, which compares them with the numbers of the files' sources.
 #include "Checks.h"
 #include "Components/PoseableMeshComponent.h"
+#include "GeometryCache.h"
 #include "MeshreelClipPlayer.h"
+#include "MeshreelGeometryCache.h"
+#include "MeshreelGeometryCacheProxy.h"
 #include "MeshreelSceneProxy.h"
 
 #include <fstream>
@@ -35,7 +38,10 @@ template <typename T> std::string NumbersOf(const char *Name, const std::vector<
     return Out + "]";
 }
 
-std::string VectorOf(const char *Name, const FVector &V) { return NumbersOf(Name, std::vector<double>{V.X, V.Y, V.Z}); }
+std::string VectorOf(const char *Name, const FVector &V)
+{
+    return NumbersOf(Name, std::vector<double>{V.X, V.Y, V.Z});
+}
 
 std::string ListOf(const std::vector<std::string> &Objects)
 {
@@ -120,7 +126,8 @@ std::vector<uint32> LevelsOf(const FShownFile &File, const FMeshreelNodeMesh &Me
     for (double Distance = 0.0; Distance < 1e9; Distance = Distance * 1.3 + 1.0)
     {
         uint32 Triangles = 0;
-        const FGathered Gathered(*File.Component, FVector(Mesh.Bounds.GetCenter()) - FVector(Distance, 0.0, 0.0));
+        const FGathered Gathered(*File.Component,
+                                 FVector(Mesh.Bounds.GetCenter()) - FVector(Distance, 0.0, 0.0));
         for (const FMeshBatch *Batch : Gathered.BatchesOf(Mesh))
         {
             Triangles += Batch->Elements[0].NumPrimitives;
@@ -133,27 +140,63 @@ std::vector<uint32> LevelsOf(const FShownFile &File, const FMeshreelNodeMesh &Me
     return Out;
 }
 
+/** The vertices of a node. */
+struct FVertices
+{
+    std::vector<float> Positions, Normals, Uvs, Colours;
+    void Add(const FVector3f &Position, const FVector3f &Normal, const FVector2f &Uv, const FColor &Colour)
+    {
+        Positions.insert(Positions.end(), {Position.X, Position.Y, Position.Z});
+        Normals.insert(Normals.end(), {Normal.X, Normal.Y, Normal.Z});
+        Uvs.insert(Uvs.end(), {Uv.X, Uv.Y});
+        for (const uint8 Value : {Colour.R, Colour.G, Colour.B, Colour.A})
+        {
+            Colours.push_back(Value / 255.0f);
+        }
+    }
+    std::string Text() const
+    {
+        return NumbersOf("positions", Positions) + NumbersOf("normals", Normals) + NumbersOf("uvs", Uvs) +
+               NumbersOf("colours", Colours);
+    }
+};
+
 /** Reads the attributes of a node's vertices from the buffers of a batch. */
-std::string VerticesOf(const FMeshreelNodeMesh &Mesh, const FMeshBatch &Batch)
+FVertices VerticesOf(const FMeshreelNodeMesh &Mesh, const FMeshBatch &Batch)
 {
     const auto &Factory = static_cast<const FGeometryCacheVertexVertexFactory *>(Batch.VertexFactory)->Data;
     const auto *Positions = BytesOf<FVector3f>(Factory.PositionComponent.VertexBuffer);
     const auto *Normals = BytesOf<FPackedNormal>(Factory.TangentBasisComponents[1].VertexBuffer);
     const auto *Uvs = BytesOf<FVector2f>(Factory.TextureCoordinates[0].VertexBuffer);
-    const auto *Colors = BytesOf<FColor>(Factory.ColorComponent.VertexBuffer);
-    std::vector<float> P, N, T, C;
+    const auto *Colours = BytesOf<FColor>(Factory.ColorComponent.VertexBuffer);
+    FVertices Out;
     for (SIZE_T V = Mesh.FirstVertex; V < Mesh.FirstVertex + Mesh.NumVertices; V++)
     {
-        const FVector3f Normal = Normals[V].ToFVector3f();
-        P.insert(P.end(), {Positions[V].X, Positions[V].Y, Positions[V].Z});
-        N.insert(N.end(), {Normal.X, Normal.Y, Normal.Z});
-        T.insert(T.end(), {Uvs[V].X, Uvs[V].Y});
-        for (const uint8 Value : {Colors[V].R, Colors[V].G, Colors[V].B, Colors[V].A})
-        {
-            C.push_back(Value / 255.0f);
-        }
+        Out.Add(Positions[V], Normals[V].ToFVector3f(), Uvs[V], Colours[V]);
     }
-    return NumbersOf("positions", P) + NumbersOf("normals", N) + NumbersOf("uvs", T) + NumbersOf("colours", C);
+    return Out;
+}
+
+/** The numbers of indices of materials, by name. */
+std::string MaterialsOf(const std::map<std::string, uint32> &Counts)
+{
+    std::vector<std::string> Out;
+    for (const auto &Each : Counts)
+    {
+        Out.push_back("{\"name\": " + Each.first + ", \"count\": " + std::to_string(Each.second) + "}");
+    }
+    return ", \"materials\": " + ListOf(Out);
+}
+
+/** Three rows of a matrix for column vectors. */
+std::string WorldOf(const FMatrix &Matrix)
+{
+    std::vector<double> Out;
+    for (int32 Row = 0; Row < 3; Row++)
+    {
+        Out.insert(Out.end(), {Matrix.M[0][Row], Matrix.M[1][Row], Matrix.M[2][Row], Matrix.M[3][Row]});
+    }
+    return NumbersOf("world", Out);
 }
 
 std::string NodeOf(const FShownFile &File, const FMeshreelNodeMesh &Mesh)
@@ -162,12 +205,6 @@ std::string NodeOf(const FShownFile &File, const FMeshreelNodeMesh &Mesh)
     const FGathered Gathered(*File.Component, FVector(Mesh.Bounds.GetCenter()));
     const std::vector<const FMeshBatch *> Batches = Gathered.BatchesOf(Mesh);
     REQUIRE(!Batches.empty());
-    const FMatrix &Matrix = File.Component->SceneProxy->GetLocalToWorld();
-    std::vector<double> World;
-    for (int32 Row = 0; Row < 3; Row++)
-    {
-        World.insert(World.end(), {Matrix.M[0][Row], Matrix.M[1][Row], Matrix.M[2][Row], Matrix.M[3][Row]});
-    }
     std::vector<uint32> Indices;
     std::map<std::string, uint32> Counts;
     for (const FMeshBatch *Batch : Batches)
@@ -181,17 +218,14 @@ std::string NodeOf(const FShownFile &File, const FMeshreelNodeMesh &Mesh)
             Indices.push_back(All[I] - Mesh.FirstVertex);
         }
     }
-    std::vector<std::string> Materials;
-    for (const auto &Each : Counts)
-    {
-        Materials.push_back("{\"name\": " + Each.first + ", \"count\": " + std::to_string(Each.second) + "}");
-    }
-    return "{\"path\": " + Quoted(File.Paths[int32(Mesh.Node)]) + ", \"visible\": true" + NumbersOf("world", World) +
-           VerticesOf(Mesh, *Batches[0]) + NumbersOf("indices", Indices) + NumbersOf("levels", LevelsOf(File, Mesh)) +
-           ", \"materials\": " + ListOf(Materials) + "}";
+    return "{\"path\": " + Quoted(File.Paths[int32(Mesh.Node)]) + ", \"visible\": true" +
+           WorldOf(File.Component->SceneProxy->GetLocalToWorld()) + VerticesOf(Mesh, *Batches[0]).Text() +
+           NumbersOf("indices", Indices) + NumbersOf("levels", LevelsOf(File, Mesh)) + MaterialsOf(Counts) +
+           "}";
 }
 
-/** A camera of the engine on each node, as the README says: those of a file look along -z, Unreal's along x. */
+/** A camera of the engine on each node, as the README says: those of a file look along -z, Unreal's along x.
+ */
 std::string CamerasOf(const FShownFile &File)
 {
     const double Half = std::sqrt(0.5);
@@ -226,7 +260,8 @@ std::vector<std::string> MomentsOf(const std::string &Path, const std::vector<do
         }
         char Position[64];
         std::snprintf(Position, sizeof Position, "{\"seconds\": %.9g", File.Component->GetPosition());
-        Out.push_back(Position + (", \"nodes\": " + ListOf(Nodes)) + ", \"cameras\": " + CamerasOf(File) + "}");
+        Out.push_back(Position + (", \"nodes\": " + ListOf(Nodes)) + ", \"cameras\": " + CamerasOf(File) +
+                      "}");
     }
     return Out;
 }
@@ -260,13 +295,15 @@ std::vector<std::string> PosesOf(const std::string &Path, const std::vector<doub
             const FQuat Turn = Bones.back().GetRotation();
             // The file's x, y and z are Unreal's x, z and y.
             std::vector<double> Axes;
-            for (const FVector &Axis : {FVector(1.0, 0.0, 0.0), FVector(0.0, 0.0, 1.0), FVector(0.0, 1.0, 0.0)})
+            for (const FVector &Axis :
+                 {FVector(1.0, 0.0, 0.0), FVector(0.0, 0.0, 1.0), FVector(0.0, 1.0, 0.0)})
             {
                 const FVector Turned = Turn.RotateVector(Axis);
                 Axes.insert(Axes.end(), {Turned.X, Turned.Y, Turned.Z});
             }
             Joints.push_back("{\"name\": " + Quoted(Mesh->BoneNames[Bone].ToString()) +
-                             VectorOf("position", Bones.back().GetTranslation()) + NumbersOf("axes", Axes) + "}");
+                             VectorOf("position", Bones.back().GetTranslation()) + NumbersOf("axes", Axes) +
+                             "}");
         }
         char Position[64];
         std::snprintf(Position, sizeof Position, "{\"seconds\": %.9g", Player->GetPosition());
@@ -274,31 +311,123 @@ std::vector<std::string> PosesOf(const std::string &Path, const std::vector<doub
     }
     return Out;
 }
-} // namespace
-
-void TestConformance()
+/** The weighted mean of two vectors. */
+template <typename T> T Mean(const T &A, const T &B, float Weight)
 {
-    const FInTick InTick;
-    const std::string Folder = Golden("../conformance/"), Shown = Arguments().Made + "/conformance.json";
+    return A * (1.0f - Weight) + B * Weight;
+}
+
+/** What the engine's renderer of geometry caches shows of a track; empty if it is hidden. */
+std::string TrackOf(const UGeometryCache &Cache, FGeomCacheTrackProxy &Proxy, float Seconds)
+{
+    auto &Track = *Cast<UMeshreelGeometryCacheTrack>(Proxy.Track);
+    int32 Frame = 0, Next = 0, MatrixSample = -1;
+    float Weight = 0.0f;
+    FMatrix World;
+    FGeometryCacheMeshData A, B;
+    if (!Proxy.GetVisibilitySample(Seconds, false).bVisibilityState)
+    {
+        return "";
+    }
+    Proxy.FindSampleIndexesFromTime(Seconds, false, false, Frame, Next, Weight);
+    if (!Proxy.IsTopologyCompatible(Frame, Next))
+    {
+        // Frames between which the engine cannot interpolate: it shows the nearer one.
+        Frame = Next = Weight < 0.5f ? Frame : Next;
+    }
+    REQUIRE(Proxy.GetMeshData(Frame, A) && Proxy.GetMeshData(Next, B) &&
+            A.Positions.Num() == B.Positions.Num());
+    REQUIRE(Track.UpdateMatrixData(Seconds, false, MatrixSample, World));
+    FVertices Vertices;
+    for (int32 V = 0; V < A.Positions.Num(); V++)
+    {
+        const FVector2f Uv(A.TextureCoordinates[V].X * (1.0f - Weight) + B.TextureCoordinates[V].X * Weight,
+                           A.TextureCoordinates[V].Y * (1.0f - Weight) + B.TextureCoordinates[V].Y * Weight);
+        Vertices.Add(Mean(A.Positions[V], B.Positions[V], Weight),
+                     Mean(A.TangentsZ[V].ToFVector3f(), B.TangentsZ[V].ToFVector3f(), Weight), Uv,
+                     A.Colors[V]);
+    }
+    std::vector<uint32> Indices;
+    std::map<std::string, uint32> Counts;
+    for (const FGeometryCacheMeshBatchInfo &Batch : A.BatchesInfo)
+    {
+        const uint32 *First = A.Indices.GetData() + Batch.StartIndex, Count = 3 * Batch.NumTriangles;
+        Indices.insert(Indices.end(), First, First + Count);
+        Counts[Quoted(Cache.MaterialSlotNames[int32(Batch.MaterialIndex)].ToString())] += Count;
+    }
+    const FString Path = FMeshreelLibrary::Text(
+        [&](char *Text, size_t Capacity, size_t *Length)
+        {
+            const mr_reel *Reel = Track.Asset->Open()->Reel.Get();
+            return mr_reel_node_path(Reel, uint32(Track.Node), Text, Capacity, Length);
+        });
+    return "{\"path\": " + Quoted(Path) + ", \"visible\": true" + WorldOf(World) + Vertices.Text() +
+           NumbersOf("indices", Indices) + MaterialsOf(Counts) + "}";
+}
+
+/** The moments of a geometry cache. */
+std::vector<std::string> SamplesOf(const std::string &Path, const std::vector<double> &Times)
+{
+    std::vector<std::string> Out;
+    FWorld World;
+    auto *Component = NewObject<UMeshreelGeometryCacheComponent>();
+    Component->RegisterComponentWithWorld(World.World);
+    REQUIRE(Component->SetAsset(LoadAsset(Path)));
+    World.Tick();
+    const auto &Proxy = static_cast<const FGeometryCacheSceneProxy &>(*Component->SceneProxy);
+    for (const double Seconds : Times)
+    {
+        std::vector<std::string> Nodes;
+        for (const auto &Each : Proxy.Tracks)
+        {
+            // A clock that rounds otherwise than the file does.
+            const float Rounded = std::nextafter(float(Seconds), -1.0f);
+            const std::string Node = TrackOf(*Component->GeometryCache, *Each, Rounded);
+            if (!Node.empty())
+            {
+                Nodes.push_back(Node);
+            }
+        }
+        char Position[64];
+        std::snprintf(Position, sizeof Position, "{\"seconds\": %.9g", Seconds);
+        Out.push_back(Position + (", \"nodes\": " + ListOf(Nodes)) + "}");
+    }
+    return Out;
+}
+
+struct FFileToShow
+{
+    std::string Name;
+    std::vector<double> Times;
+    bool bClip;
+};
+
+std::vector<FFileToShow> FilesToShow(const std::string &Folder)
+{
+    std::vector<FFileToShow> Out;
     std::ifstream Lines(Folder + "moments.txt");
-    std::vector<std::string> Files;
     for (std::string Line; std::getline(Lines, Line);)
     {
         std::istringstream Words(Line);
-        std::string Name;
-        std::vector<double> Times;
-        Words >> Name;
+        FFileToShow File;
+        Words >> File.Name;
         for (double Seconds; Words >> Seconds;)
         {
-            Times.push_back(Seconds);
+            File.Times.push_back(Seconds);
         }
-        const bool bClip = LoadAsset(Folder + Name)->Info.Frames == 0;
-        Files.push_back("\"" + Name + "\": {\"metres\": 0.01, \"moments\": " +
-                        ListOf(bClip ? PosesOf(Folder + Name, Times) : MomentsOf(Folder + Name, Times)) + "}");
+        File.bClip = LoadAsset(Folder + File.Name)->Info.Frames == 0;
+        Out.push_back(File);
     }
-    REQUIRE(Files.size() > 10);
+    REQUIRE(Out.size() > 10);
+    return Out;
+}
+
+/** Writes what is shown, and compares it. `Engine` is a name of engines.json. */
+void Compare(const std::string &Engine, const std::vector<std::string> &Files)
+{
+    const std::string Shown = Arguments().Made + "/" + Engine + ".json";
     std::ofstream Out(Shown);
-    Out << "{\"engine\": \"unreal\", \"files\": {";
+    Out << "{\"engine\": \"" << Engine << "\", \"files\": {";
     for (SIZE_T I = 0; I < Files.size(); I++)
     {
         Out << (I == 0 ? "\n" : ",\n") << Files[I];
@@ -313,5 +442,26 @@ void TestConformance()
     }
     const std::string Check = "python3 '" + Golden("../../tools/conformance/check.py") + "' '" + Shown + "'";
     REQUIRE(std::system(Check.c_str()) == 0);
+}
+} // namespace
+
+void TestConformance()
+{
+    const FInTick InTick;
+    const std::string Folder = Golden("../conformance/");
+    std::vector<std::string> Players, Caches;
+    const auto Text = [](const FFileToShow &File, const std::vector<std::string> &Moments)
+    { return "\"" + File.Name + "\": {\"metres\": 0.01, \"moments\": " + ListOf(Moments) + "}"; };
+    for (const FFileToShow &File : FilesToShow(Folder))
+    {
+        const std::string Path = Folder + File.Name;
+        Players.push_back(Text(File, File.bClip ? PosesOf(Path, File.Times) : MomentsOf(Path, File.Times)));
+        if (!File.bClip)
+        {
+            Caches.push_back(Text(File, SamplesOf(Path, File.Times)));
+        }
+    }
+    Compare("unreal", Players);
+    Compare("unreal_cache", Caches);
 }
 } // namespace Driver

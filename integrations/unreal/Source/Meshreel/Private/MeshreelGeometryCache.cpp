@@ -192,6 +192,13 @@ void UMeshreelGeometryCacheTrack::FindFrames(float Time, bool bLooping, int32 &F
     if (Next > Frame && Times[Next] > Times[Frame])
     {
         Weight = FMath::Clamp((Wanted - Times[Frame]) / (Times[Next] - Times[Frame]), 0.0f, 1.0f);
+        if (Weight > 0.999f)
+        {
+            // The engine rounds its times otherwise than the file's: this is the next frame itself.
+            Frame = Next;
+            Next = FMath::Min(Frame + 1, Last);
+            Weight = 0.0f;
+        }
     }
 }
 
@@ -402,5 +409,10 @@ void FMeshreelTrackProxy::FindSampleIndexesFromTime(float Time, bool bLooping, b
     if (UMeshreelGeometryCacheTrack *Own = GetTrack())
     {
         Own->FindFrames(Time, bLooping, OutFrameIndex, OutNextFrameIndex, InInterpolationFactor);
+        if (!Own->HasSameTopology(OutFrameIndex, OutNextFrameIndex))
+        {
+            // The engine would show the nearer of two frames that differ; meshreel shows the earlier one.
+            InInterpolationFactor = 0.0f;
+        }
     }
 }
