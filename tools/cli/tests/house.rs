@@ -666,8 +666,8 @@ fn status_names_tests_that_exist() {
     assert_none(found, "docs/STATUS.md");
 }
 
-/// `true` if a test exists: `path/from/root.rs::name`, likewise for `.py`, or `path/from/root.js::title of
-/// the test`.
+/// `true` if a test exists: `path/from/root.rs::name`, likewise for `.py`, `.cs`, `.cpp` and `.gd`, or
+/// `path/from/root.js::title of the test`.
 fn test_exists(test: &str) -> bool {
     let Some((path, name)) = test.split_once("::") else {
         return false;
@@ -678,8 +678,15 @@ fn test_exists(test: &str) -> bool {
     if path.ends_with(".test.js") {
         return ["'", "`"].iter().any(|quote| text.contains(&format!("test({quote}{name}")));
     }
-    if path.ends_with(".py") {
-        return text.contains(&format!("\ndef {name}("));
+    let declared = match path.rsplit('.').next().unwrap_or_default() {
+        "py" => Some(format!("\ndef {name}(")),
+        "gd" => Some(format!("\nfunc {name}(")),
+        "cpp" => Some(format!("\nvoid {name}(")),
+        "cs" => Some(format!(" public static void {name}(")),
+        _ => None,
+    };
+    if let Some(declared) = declared {
+        return text.contains(&declared);
     }
     let code = code_of(&text);
     let Some(at) = code.find(&format!("fn {name}(")) else {
