@@ -306,8 +306,8 @@ enum mr_command_kind
     MR_COMMAND_KIND_STREAM_HERE = 14,
     /* Interpolates between two frames if `number` is not 0 (the default); otherwise shows the earlier one. */
     MR_COMMAND_KIND_INTERPOLATE = 15,
-    /* Shows every frame (`number` 0 or 1), every second one (2), or only keys, which are every 16th (16), and the
-       last; the rest is neither read nor decoded. */
+    /* Shows every frame (`number` 0 or 1), every second one (2), or only keys, which are every 16th (16),
+       and the last; the rest is neither read nor decoded. */
     MR_COMMAND_KIND_FRAME_STEP = 16,
 };
 #ifndef __cplusplus

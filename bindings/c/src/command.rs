@@ -61,8 +61,8 @@ pub enum mr_command_kind {
     StreamHere = 14,
     /// Interpolates between two frames if `number` is not 0 (the default); otherwise shows the earlier one.
     Interpolate = 15,
-    /// Shows every frame (`number` 0 or 1), every second one (2), or only keys, which are every 16th (16), and the
-    /// last; the rest is neither read nor decoded.
+    /// Shows every frame (`number` 0 or 1), every second one (2), or only keys, which are every 16th (16),
+    /// and the last; the rest is neither read nor decoded.
     FrameStep = 16,
 }
 

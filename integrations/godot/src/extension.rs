@@ -1,7 +1,8 @@
 //! The entry point of the library, for the engine.
 #![allow(unsafe_code)]
 
-use crate::runtime::{ReelRuntime, add_project_settings};
+use crate::project::add_project_settings;
+use crate::runtime::ReelRuntime;
 use godot::prelude::*;
 
 /// The library that the engine loads.

@@ -2,7 +2,7 @@
 
 use crate::loader::EXTENSION;
 use crate::model::compiler::CompileOptions;
-use crate::runtime::{PROGRAM, setting};
+use crate::project::{PROGRAM, setting};
 use godot::classes::{EditorImportPlugin, IEditorImportPlugin, ProjectSettings};
 use godot::global::Error;
 use godot::prelude::*;

@@ -11,5 +11,6 @@ mod loader;
 mod materials;
 mod mesh;
 mod nodes;
+mod project;
 mod resource;
 mod runtime;

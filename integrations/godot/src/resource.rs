@@ -2,7 +2,7 @@
 
 use crate::model::facts::{self, ReelFacts};
 use crate::model::source::{ReelSource, START_BYTES, begins_with};
-use crate::runtime::limits;
+use crate::project::limits;
 use godot::classes::file_access::ModeFlags;
 use godot::classes::{FileAccess, IResource, ProjectSettings, Resource};
 use godot::prelude::*;

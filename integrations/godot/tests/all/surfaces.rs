@@ -53,18 +53,18 @@ fn unpack(format: &SurfaceFormat, count: usize, buffer: &[u8], attributes: &[u8]
 }
 
 /// The numbers of the decoder.
-struct Wanted {
+struct DecodedVertices {
     positions: Vec<[f32; 3]>,
     normals: Vec<[f32; 3]>,
     colours: Vec<[f32; 4]>,
     uvs: [Vec<[f32; 2]>; 2],
 }
 
-fn wanted(decoder: &FrameDecoder, mesh: usize) -> Wanted {
+fn decoded_vertices(decoder: &FrameDecoder, mesh: usize) -> DecodedVertices {
     let view = decoder.mesh(mesh);
     let count = view.vertex_count();
     let has = |semantic, set| if view.find_stream(semantic, set).is_some() { count } else { 0 };
-    let mut out = Wanted {
+    let mut out = DecodedVertices {
         positions: vec![[0.0; 3]; count],
         normals: vec![[0.0; 3]; if view.has_normals() { count } else { 0 }],
         colours: vec![[0.0; 4]; has(Semantic::Colour, 0)],
@@ -95,7 +95,7 @@ fn packed(vertices: &Vertices, part: &SurfacePart) -> Unpacked {
 /// Compares all parts of a mesh; returns the number of vertices of triangles that were compared.
 fn compare(decoder: &FrameDecoder, mesh: &MeshFrame<'_>, vertices: &mut Vertices) -> usize {
     vertices.read(mesh).unwrap();
-    let wanted = wanted(decoder, mesh.number());
+    let wanted = decoded_vertices(decoder, mesh.number());
     let mut compared = 0;
     for part in surface::parts(mesh) {
         let range = part.range(mesh.vertex_count());
@@ -189,7 +189,7 @@ fn closed_meshes_are_clockwise_from_outside() {
 fn between_frames_positions_are_blended() {
     let reel = open(&golden("v0/flag_small.reel"));
     let (first, second) = (decoded(&reel, 11), decoded(&reel, 12));
-    let (a, b) = (wanted(&first, 0).positions, wanted(&second, 0).positions);
+    let (a, b) = (wanted(&first, 0).positions, decoded_vertices(&second, 0).positions);
     let view = between(&first, &second, 0.25);
     let mesh = mesh_frame(&view, &mesh_nodes(reel.description())[0].nodes).unwrap();
     let mut vertices = Vertices::default();
@@ -236,7 +236,7 @@ fn points_have_no_triangles_and_no_normals() {
     vertices.read(&mesh).unwrap();
     let format = SurfaceFormat::new(&vertices);
     assert!(!format.normals && !format.tangents);
-    assert_eq!(packed(&vertices, &parts[0]).positions, wanted(&decoder, 0).positions);
+    assert_eq!(packed(&vertices, &parts[0]).positions, decoded_vertices(&decoder, 0).positions);
 }
 
 #[test]
