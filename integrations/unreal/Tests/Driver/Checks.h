@@ -41,7 +41,7 @@ struct FWorld
     explicit FWorld(EWorldType::Type Type = EWorldType::Game);
     ~FWorld() { World->End(); }
     UMeshreelSubsystem *Subsystem() const { return World->GetSubsystem<UMeshreelSubsystem>(); }
-    /** Ticks until a condition holds, at most ten seconds; returns whether it does. */
+    /** Ticks until a condition holds, at most two minutes; returns whether it does. */
     bool TickUntil(const std::function<bool()> &Condition, float Seconds = 1.0f / 60.0f);
     void Tick(float Seconds = 1.0f / 60.0f);
     UMeshreelComponent *Add(UMeshreelAsset *Asset,

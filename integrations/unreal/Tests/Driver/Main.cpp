@@ -76,7 +76,7 @@ void FWorld::Tick(float Seconds)
 
 bool FWorld::TickUntil(const std::function<bool()> &Condition, float Seconds)
 {
-    const auto End = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto End = std::chrono::steady_clock::now() + std::chrono::seconds(120);
     while (!Condition())
     {
         if (std::chrono::steady_clock::now() > End)
