@@ -756,9 +756,9 @@ typedef struct mr_passed {
 typedef struct mr_event {
     /* The size of this structure in bytes. */
     size_t size;
-    /* The file, or 0. */
+    /* The file; 0 for events of an instance. */
     uint64_t file;
-    /* The instance, or 0. */
+    /* The instance that was refused or admitted, or 0. */
     uint64_t instance;
     /* The bytes of the heap that a refused instance needs. */
     uint64_t needed;
@@ -1735,7 +1735,7 @@ mr_status mr_frame_transforms(const struct mr_frame *frame,
                               size_t capacity,
                               size_t *count);
 
-/* Writes a byte for each node: 1 if its own mesh is shown, otherwise 0.
+/* Writes a byte for each node: 1 if it is visible, so that its mesh, if it has one, is shown; otherwise 0.
 
    Must hold: `frame` is a valid frame; `out` is null or has room for `capacity` bytes; `count` is null or valid for one
    write. */

@@ -43,9 +43,9 @@ pub enum mr_event_kind {
 pub struct mr_event {
     /// The size of this structure in bytes.
     pub size: usize,
-    /// The file, or 0.
+    /// The file; 0 for events of an instance.
     pub file: u64,
-    /// The instance, or 0.
+    /// The instance that was refused or admitted, or 0.
     pub instance: u64,
     /// The bytes of the heap that a refused instance needs.
     pub needed: u64,

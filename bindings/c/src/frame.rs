@@ -226,7 +226,7 @@ pub unsafe extern "C" fn mr_frame_transforms(
     })
 }
 
-/// Writes a byte for each node: 1 if its own mesh is shown, otherwise 0.
+/// Writes a byte for each node: 1 if it is visible, so that its mesh, if it has one, is shown; otherwise 0.
 ///
 /// # Safety
 /// `frame` is a valid frame; `out` is null or has room for `capacity` bytes; `count` is null or valid for one
