@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import scenes
+import usda
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -25,14 +26,14 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     with tempfile.TemporaryDirectory() as work:
-        for scene in scenes.ALL():
+        for scene in scenes.all_scenes():
             source = pathlib.Path(work) / scene['source']
             source.write_text(scene['text'])
             target = folder / scene['expected']['file']
             subprocess.run([program, 'compile', '-q', source, '-o', target, *scene['options']], check=True)
             files.append(scene['expected'])
             print(f'{target.name}: {target.stat().st_size:,} bytes')
-    text = json.dumps({'fps': scenes.FPS, 'files': rounded(files)}, indent=None, separators=(',', ':'))
+    text = json.dumps({'fps': usda.FPS, 'files': rounded(files)}, indent=None, separators=(',', ':'))
     # One line per file, moment and node, so that differences can be read.
     for name in ('"file":', '"seconds":', '"path":', '"joints":'):
         text = text.replace('{' + name, '\n{' + name)

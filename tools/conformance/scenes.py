@@ -7,8 +7,6 @@ import math
 import usda
 from usda import FPS, lerp, seconds
 
-__all__ = ['ALL', 'FPS']
-
 FRAMES = 13
 TOLERANCE = '0.1mm'
 # The largest distance from the source in metres: the tolerance, and the rounding of a player.
@@ -368,6 +366,6 @@ def clip():
     return made
 
 
-def ALL():
+def all_scenes():
     return [make() for make in (cube, soft, rigid, skinned, fluid, particles, curves, cameras, levels, hidden,
                                 end_states, hierarchy, clip)]
